@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import huggingface_hub as hf
-from huggingface_hub import HfApi
+from huggingface_hub import CommitInfo, HfApi
 
 from polyprobe import __version__
 from polyprobe.system.messages import PolyprobeError
@@ -215,9 +215,7 @@ def prepare(api: HfApi, source: Source, target: Target, remote: Remote, state: S
     return head
 
 
-def commit(
-    api: HfApi, source: Source, target: Target, changes: Changes, head: str
-) -> hf.CommitInfo:
+def commit(api: HfApi, source: Source, target: Target, changes: Changes, head: str) -> CommitInfo:
     """Add new and changed files and delete old ones, as one commit on top of `head`."""
     # Not by HfApi.upload_folder (huggingface_hub 2.4): with hf_xet it splits a folder of more than
     # 250 files, and a commit that keeps failing, into several commits, of which only the first has

@@ -27,6 +27,7 @@ OF_PROTOCOLS = ("contrastive_knowledge.accuracy", "paraphrase_consistency.consis
 NAME, PARAMETERS = "name", "parameters"
 LEAST = 3  # models: fewer give no interval
 Bounds = list[float] | None
+Numbers = Sequence[float | None]
 # The values of pairs fill memory, if many models are read.
 _DESCRIBED = ("languages", "n_queries", "subset", "options", "signature", "left_out")
 OF_VALUES = ("mean", "interval", "plus_minus", "languages", "floor", "floor_name")
@@ -223,9 +224,7 @@ def make_board(
     return Board(entries, common, columns, sort, differing, loading)
 
 
-def _read(
-    entries: Sequence[ModelEntry],
-) -> tuple[list[Settings], list[Sequence[Mapping[str, Any]]]]:
+def _read(entries: Sequence[ModelEntry]) -> tuple[list[Settings], comparable.Rows]:
     return [entry.settings for entry in entries], [entry.results for entry in entries]
 
 
@@ -300,9 +299,7 @@ def read_parameters(file: Path) -> dict[str, float]:
     return counts
 
 
-def fit_doublings(
-    parameters: Sequence[float | None], values: Sequence[float | None]
-) -> Slope | None:
+def fit_doublings(parameters: Numbers, values: Numbers) -> Slope | None:
     """Fit the least-squares line of values on log2 of the parameters (Qi et al. 2023, figure 4).
 
     None for fewer than three models with both, or if all have the same size.
@@ -318,9 +315,7 @@ def fit_doublings(
     return Slope(len(sizes), slope, slope - half, slope + half, intercept, r, p)
 
 
-def correlate_figures(
-    xs: Sequence[float | None], ys: Sequence[float | None]
-) -> FigureCorrelation | None:
+def correlate_figures(xs: Numbers, ys: Numbers) -> FigureCorrelation | None:
     """Compute Pearson's r of two figures over the models that have both.
 
     None for fewer than three models, or if all values of a figure are equal.
@@ -333,7 +328,7 @@ def correlate_figures(
     return FigureCorrelation(len(first), *map(float, (result.statistic, low, high, result.pvalue)))
 
 
-def _pair(xs: Sequence[float | None], ys: Sequence[float | None]) -> tuple[np.ndarray, np.ndarray]:
+def _pair(xs: Numbers, ys: Numbers) -> tuple[np.ndarray, np.ndarray]:
     pairs = [(x, y) for x, y in zip(xs, ys, strict=True) if x is not None and y is not None]
     first, second = np.array(pairs, dtype=float).reshape(-1, 2).T
     return first, second

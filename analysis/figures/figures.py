@@ -51,9 +51,7 @@ FACTS = FigureInput(lambda facts: facts)
 CHOICES = FACTS._replace(matched=True)
 RANKINGS = CHOICES._replace(ranked=True)
 SECOND = FigureInput(lambda facts: facts.second, "a question about another subject (--donor)")
-SECOND_RANKINGS = SECOND._replace(
-    take=lambda facts: facts.second and facts.second.terms, matched=True
-)
+SECOND_RANKINGS = SECOND._replace(take=lambda x: x.second and x.second.terms, matched=True)
 TEMPLATE_RANKINGS = RANKINGS._replace(
     take=lambda facts: facts.other_templates, needs=f"{SEVERAL}, and {SECOND.needs}"
 )

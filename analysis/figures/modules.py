@@ -129,9 +129,7 @@ def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, 
     `right` is 1 or 0, or the probability of being right under ties [facts].
     """
     places = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
-    n, sums, correct = (
-        np.bincount(places, weights, N_BINS) for weights in (None, confidence, right)
-    )
+    n, sums, correct = (np.bincount(places, x, N_BINS) for x in (None, confidence, right))
     means = [
         [float(total / size) if size else None for total, size in zip(totals, n, strict=True)]
         for totals in (sums, correct)

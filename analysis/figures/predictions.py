@@ -244,17 +244,15 @@ def find_overlaps(right: Mapping[str, np.ndarray]) -> Figure:
 
 
 def _measure(
-    facts: PredictedFacts, language: str, predictions: Sequence[str | None], units: Units
+    facts: PredictedFacts, language: str, texts: Sequence[str | None], units: Units
 ) -> dict[str, Any]:
     rows = facts.rows[language]
-    if not predictions:  # all its labels have unknown tokens
+    if not texts:  # all its labels have unknown tokens
         return {"all": None, "single": None, "multi": None, "n_queries": 0}
     clusters = take(units.clusters, facts.places[language])
     options = units.modules._replace(groups=rows["relation"], clusters=clusters)._asdict()
     forms, single, prompts = rows["answer_forms"], rows["single_token"], rows["prompt"]
-    figures = formulas.measure_factual_accuracy(
-        predictions, forms, single, language, prompts, **options
-    )
+    figures = formulas.measure_factual_accuracy(texts, forms, single, language, prompts, **options)
     return {name: value for name, value in figures.items() if name != "by_group"}
 
 

@@ -74,9 +74,7 @@ def read_rows(
     return tables, left_out
 
 
-def measure_pairs(
-    run: Run, of: str, tables: dict[str, pa.Table], left_out: dict[str, int]
-) -> Pairs:
+def measure_pairs(run: Run, of: str, tables: dict[str, pa.Table], counts: dict[str, int]) -> Pairs:
     """Measure a figure of all pairs of a run's languages, from the rows of `read_rows`."""
     settings, figure = run.settings(), BY_NAME[of]
     if settings.kind == "predictions":
@@ -94,7 +92,7 @@ def measure_pairs(
             )
         sums, accuracy = figure.measure(facts), find_accuracy(facts.right)
     table = next(iter(tables.values()))
-    return Pairs(run, figure, list(tables), table, sums, accuracy, facts, left_out)
+    return Pairs(run, figure, list(tables), table, sums, accuracy, facts, counts)
 
 
 def measure(figure: Figure) -> np.ndarray:

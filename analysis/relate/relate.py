@@ -236,9 +236,7 @@ def _overlap_queries(corpus: Corpus) -> np.ndarray:
     """Compute the token overlap of each query [facts, pairs]; 0 if neither has tokens."""
     texts = [[part.fill(row) for row in range(len(part.prompts))] for part in corpus.texts.values()]
     if corpus.by_words:
-        texts = [
-            [[*{*chain.from_iterable(map(split_at_blanks, x))}] for x in rows] for rows in texts
-        ]
+        texts = [[[*{*chain.from_iterable(map(split_at_blanks, x))}] for x in y] for y in texts]
     distinct = [*{*chain.from_iterable(chain.from_iterable(texts))}]
     tokenizer = corpus.tokenizer
     ids = {

@@ -69,9 +69,7 @@ def merge_model_index(exported: Exported, card: Path) -> Path:
     metadata = read_metadata(card)
     index = metadata.get(KEY) or []
     try:
-        models = [
-            {**model, "results": list(_others(model["results"], exported))} for model in index
-        ]
+        models = [{**x, "results": list(_others(x["results"], exported))} for x in index]
     except (AttributeError, KeyError, TypeError) as error:
         raise PolyprobeError(f"{card}: its {KEY} is not as the Hub expects ({error!r})") from error
     made = make_index(exported)

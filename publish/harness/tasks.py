@@ -147,10 +147,7 @@ def render_lm_eval(
     head = configuration.fill("lm_eval_head.txt", harness=LM_EVAL, donors=donors)
     comment = "".join(f"# {line}".rstrip() + "\n" for line in head.splitlines())
     group = {"group": stem, "task": [*tasks.values()], **FORMS["group"]}
-    texts = {
-        f"{stem}.yaml": comment + to_yaml(group),
-        f"_{stem}_yaml": to_yaml(shared),
-    }
+    texts = {f"{stem}.yaml": comment + to_yaml(group), f"_{stem}_yaml": to_yaml(shared)}
     for language, task in tasks.items():
         content = {"include": f"_{stem}_yaml", "task": task, "test_split": language}
         paths = {"data_files": {language: list(configuration.files[language])}}

@@ -125,10 +125,8 @@ def _list_languages(board: Board, name: str, languages: Sequence[str] = ()) -> T
     columns = [*head, *(Column(x, percent=percent) for x in languages)]
     best = {x: board.mark_best(name, x) for x in languages}
     rows = []
-    for place, (entry, value) in enumerate(zip(board.entries, values, strict=True)):
-        cells = (
-            Cell(value.languages.get(x), None, best[x][place], x in value.low) for x in languages
-        )
+    for i, (entry, value) in enumerate(zip(board.entries, values, strict=True)):
+        cells = (Cell(value.languages.get(x), None, best[x][i], x in value.low) for x in languages)
         rows.append([entry.name, value.mean, *cells])
     return Table(columns, rows, figure.heading, limit=0, folded=figure.title)
 

@@ -106,9 +106,9 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
         yield f"neither tests nor intervals: they need {MIN_RESAMPLES} resamples"
         return
     for figure, rows in comparison.differences.items():
-        yield _count_significant(figure, rows[:-1], settings["correction"])
+        yield _count_tests(figure, rows[:-1], settings["correction"])
     for figure, rows in comparison.by_relation.items():
-        yield _count_significant(figure, rows, settings["correction"], " relations")
+        yield _count_tests(figure, rows, settings["correction"], " relations")
     if line := explain_least(comparison):
         yield line
 
@@ -125,9 +125,7 @@ def _list_left_out(
         yield f"excluded (only in one run): rows, {counts}"
 
 
-def _count_significant(
-    figure: str, rows: Sequence[Difference], correction: str, unit: str = ""
-) -> str:
+def _count_tests(figure: str, rows: Sequence[Difference], correction: str, unit: str = "") -> str:
     p = [row.p_adjusted for row in rows if row.p_adjusted is not None]
     share = f"{sum(value < LEVEL for value in p)} of {len(p)}{unit}"
     return f"{BY_NAME[figure].heading}: {share} differ at p ({correction}) < .05"

@@ -164,11 +164,8 @@ def _make_ceiling_table(results: Mapping[str, Any]) -> Table:
     """Make the table of RankC within each language, with others, and of the ends of templates."""
     spread = results.get("templates", {}).get("by_language", {})
     means = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
-    columns = [
-        Column("language", Role.LABEL),
-        Column("centred within"),
-        Column("95%", Role.INTERVAL),
-    ]
+    columns = [Column("language", Role.LABEL), Column("centred within")]
+    columns.append(Column("95%", Role.INTERVAL))
     columns += [Column("with others")] if means else []
     columns += [Column("worst"), Column("best")] if spread else []
     rows, bounds = [], results["intervals"].get(WITHIN.name, {})

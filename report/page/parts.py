@@ -328,10 +328,8 @@ def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
     bias = [f"{x} {format_value(y['range'])}" for x, y in results.get("position_bias", {}).items()]
     if bias:
         yield f"position bias in nats: {', '.join(bias)}"
-    letters = [
-        f"{x} {format_value(y)}" for x, y in results.get("letters_read", {}).items() if y < 1
-    ]
-    if letters:
+    shares = results.get("letters_read", {}).items()
+    if letters := [f"{x} {format_value(y)}" for x, y in shares if y < 1]:
         yield f"letters that the server showed: {', '.join(letters)}"
 
 
@@ -407,9 +405,8 @@ def _make_differences_part(two: Between, names: Sequence[str]) -> Part:
         for row in rows_of_figure
     ]
     # the means above are over relations, unless another average was chosen
-    blocks: list[Table | str] = [
-        tests.make_differences_table(names, correction, rows, "figure (micro)")
-    ]
+    differences = tests.make_differences_table(names, correction, rows, "figure (micro)")
+    blocks: list[Table | str] = [differences]
     notes = [*tests.list_notes(comparison)]
     if comparison.decodings:
         counts = tests.make_counts_table(comparison.decodings, names, correction)

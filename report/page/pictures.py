@@ -27,16 +27,14 @@ def list_drawings(report: Report) -> dict[str, list[Drawing]]:
     for place, part in enumerate(runs, start=1):
         drawings[Titles.PAIRS] += _list_heats(part, report, f"-{place}" if several else "")
     for two in report.between:
-        drawings[Titles.PAIRS] += _list_differences(two, runs[0], report.figures)
+        drawings[Titles.PAIRS] += _list_changes(two, runs[0], report.figures)
     drawings[Titles.ACCURACY] = [Drawing("accuracy", _draw_accuracy(report), {})]
     shares = [part.results.get("k_share") or [] for part in runs]
     if count := max(map(len, shares)):  # languages in which facts are right, of those right in any
         rows = [(x.name, y + [None] * (count - len(y))) for x, y in zip(runs, shares, strict=True)]
         labels, series = [str(k) for k in range(1, count + 1)], [Series(*row) for row in rows]
-        measure = "share of the facts right in some language"
-        drawings[Titles.SHARES] = [
-            Drawing("shares", Bars(_title(runs), labels, series, measure), {})
-        ]
+        bars = Bars(_title(runs), labels, series, "share of the facts right in some language")
+        drawings[Titles.SHARES] = [Drawing("shares", bars, {})]
     for place, part in enumerate(runs, start=1):
         end, run = (f"-{place}", {"run": part.name}) if several else ("", {})
         for title, name, picture, choice in _list_charts(part):
@@ -129,9 +127,7 @@ def _describe_interval(bounds: Sequence[float] | None) -> str:
     return f" ({bounds[0]:z.3f} to {bounds[1]:z.3f})" if bounds else ""
 
 
-def _list_differences(
-    two: Between, part: RunPart, figures: Sequence[RunFigure]
-) -> Iterator[Drawing]:
+def _list_changes(two: Between, part: RunPart, figures: Sequence[RunFigure]) -> Iterator[Drawing]:
     """Yield the differences of two runs, the significant ones in squares."""
     languages = two.comparison.languages
     for figure in figures:

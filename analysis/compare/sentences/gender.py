@@ -105,9 +105,7 @@ def measure_words(
         marks = np.column_stack([members & with_verb[x] for x in languages])
         rows = np.flatnonzero(marks.any(axis=1))
         weights, measures = marks[rows].astype(float), {}
-        forms = {
-            x: [verbs.get((name, x), {}).get(gender, ()) for name in relations] for x in languages
-        }
+        forms = {x: [verbs.get((r, x), {}).get(gender, ()) for r in relations] for x in languages}
         for name, sides in _list_values(texts, ranks, forms):
             variant, reference = (
                 Ratio((side * marks)[rows], weights, share=name != "mean_rank") for side in sides
