@@ -12,7 +12,7 @@ from polyprobe.schema.run.settings import Settings
 from polyprobe.system.messages import PolyprobeError
 
 Results = Mapping[str, Any]
-Rows = Sequence[Sequence[Results]]  # of each row, results.json of its runs
+RunResults = Sequence[Sequence[Results]]  # of each row, results.json of its runs
 RELEASED = "contrastive-released"
 USUAL = {"bos": "auto", "chat": "none", "part": "all", "options": "default", "rows": "limit=none"}
 EXAMPLES = 3  # rows with one value that a message names
@@ -20,7 +20,7 @@ SHORT = 40  # characters of a list of languages, else those that not all rows ha
 LISTED = {"model", "revision", "base", "adapter", "code", "tokenizer", "handshake", "chat", "bos"}
 
 
-def find_differing(settings: Sequence[Settings], results: Rows) -> dict[str, list[str]]:
+def find_differing(settings: Sequence[Settings], results: RunResults) -> dict[str, list[str]]:
     """Find the settings that make figures incomparable: setting → its value in each row."""
     values = compare_settings(settings)
     if rare := values.pop("other languages", None):
@@ -33,7 +33,7 @@ def find_differing(settings: Sequence[Settings], results: Rows) -> dict[str, lis
     }
 
 
-def find_shared(settings: Sequence[Settings], results: Rows) -> dict[str, str]:
+def find_shared(settings: Sequence[Settings], results: RunResults) -> dict[str, str]:
     """Find the settings with one unusual value in all rows: setting → that value."""
     columns = _read_settings(settings, results)
     signatures = [split_signature(row.signature) for row in settings]
@@ -46,7 +46,7 @@ def find_shared(settings: Sequence[Settings], results: Rows) -> dict[str, str]:
     }
 
 
-def _read_settings(settings: Sequence[Settings], results: Rows) -> dict[str, list[str]]:
+def _read_settings(settings: Sequence[Settings], results: RunResults) -> dict[str, list[str]]:
     """Read what a signature has under other names, or not at all: setting → value in each row."""
     counts = [[part["n_queries"] for part in row] for row in results]
     return {

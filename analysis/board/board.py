@@ -224,7 +224,7 @@ def make_board(
     return Board(entries, common, columns, sort, differing, loading)
 
 
-def _read(entries: Sequence[ModelEntry]) -> tuple[list[Settings], comparable.Rows]:
+def _read(entries: Sequence[ModelEntry]) -> tuple[list[Settings], comparable.RunResults]:
     return [entry.settings for entry in entries], [entry.results for entry in entries]
 
 

@@ -104,8 +104,8 @@ def find_results(
 def _check_named(facts: ScoredFacts, folder: object) -> None:
     """Refuse names of `--figures`, and options of consistency, that mean no figure of the facts."""
     options = facts.options
-    named = expand_names(options.figures or ())
-    meanings = {f"--figures {x}": y for x, y in named.items() if x != EVERY}
+    expanded = expand_names(options.figures or ())
+    meanings = {f"--figures {x}": y for x, y in expanded.items() if x != EVERY}
     consistency = choose_figures(["paraphrase_consistency"])
     for name in ("repeated_subjects", "templates", "by_template"):
         if getattr(options, name) != getattr(DEFAULTS, name):

@@ -141,9 +141,9 @@ class ScoredFacts:
         several = np.logical_and.reduce([sizes > 1 for *_, sizes in pools])
         keep, right, sizes = pools[0]
         if self.matched:
-            asked = self.table.select(["relation", "fact_id"]).take(places).to_pydict()
+            facts = self.table.select(["relation", "fact_id"]).take(places).to_pydict()
             weights = FIRST if self.protocol.choices else self.options.weights
-            labels = (asked["relation"], asked["fact_id"], weights)
+            labels = (facts["relation"], facts["fact_id"], weights)
             terms = formulas.compare_subjects(*sentences, right, *labels, with_parts=with_parts)
         else:
             terms = formulas.empty_terms(self.languages, several, np.zeros((len(several), 0)))

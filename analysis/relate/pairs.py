@@ -59,7 +59,7 @@ class Similarity(NamedTuple):
     figure: Figure | None = None
 
 
-def read_rows(
+def load_rows(
     run: Run, choice: Choice, languages: Collection[str] | None = None
 ) -> tuple[dict[str, pa.Table], dict[str, int]]:
     """Read the chosen rows of a run in some languages (None: all), and count the other rows."""
@@ -75,7 +75,7 @@ def read_rows(
 
 
 def measure_pairs(run: Run, of: str, tables: dict[str, pa.Table], counts: dict[str, int]) -> Pairs:
-    """Measure a figure of all pairs of a run's languages, from the rows of `read_rows`."""
+    """Measure a figure of all pairs of a run's languages, from the rows of `load_rows`."""
     settings, figure = run.settings(), BY_NAME[of]
     if settings.kind == "predictions":
         if of != OVERLAP:

@@ -22,7 +22,7 @@ from polyprobe.schema.run.rows import ALL_ROWS
 from polyprobe.system.messages import PolyprobeError, check_option
 
 from . import DEFAULTS, SUBWORDS, RelateOptions
-from .pairs import Pairs, Similarity, find_complete, flatten, measure_pairs, read_rows, spread
+from .pairs import Pairs, Similarity, find_complete, flatten, load_rows, measure_pairs, spread
 from .sources import find_similarities
 from .vocabularies import Corpus, read_subwords, split_at_blanks
 
@@ -118,7 +118,7 @@ def relate_run(
     if options.by_query and SUBWORDS not in sources:
         raise PolyprobeError(f"--by-query requires --with {SUBWORDS}")
     choice = options.choice
-    tables, left_out = read_rows(run, choice, languages)
+    tables, left_out = load_rows(run, choice, languages)
     with ThreadPoolExecutor(1) as thread:  # numpy and tokenizers can work at the same time
         future: Future[tuple[Corpus, Similarity]] | None = None
         if SUBWORDS in sources:

@@ -19,7 +19,7 @@ from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.messages import missing as lacks
 
 from . import ACCURACIES, ACCURACY, DISTANCES, SUBWORDS, check_with
-from .pairs import Pairs, Similarity, flatten, measure, measure_pairs, name_keys, read_rows, spread
+from .pairs import Pairs, Similarity, flatten, load_rows, measure, measure_pairs, name_keys, spread
 from .vocabularies import Corpus
 
 OF_ACCURACIES = {
@@ -150,7 +150,7 @@ def _read_run(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
             f"{run.folder} has fewer than {FEWEST} languages in common with {pairs.run.folder}: "
             f"{', '.join(languages)} / {', '.join(pairs.languages)}"
         )
-    second = measure_pairs(run, pairs.of.name, *read_rows(run, choice, common))
+    second = measure_pairs(run, pairs.of.name, *load_rows(run, choice, common))
     n_pairs = size * (size - 1) // 2
     numbers = spread(np.arange(n_pairs), size)
     # the other run's pairs, in its own order of languages, as numbers of this run's pairs

@@ -58,8 +58,8 @@ def remove_stale(output: Path, stem: str, texts: Container[str]) -> None:
     """Remove the files of a group of lm-eval that only an earlier export had."""
     # Its tasks include the file that those of the group share.
     shared, tasks = output / f"_{stem}_yaml", output.glob("polyprobe_*.yaml")
-    own = [x for x in tasks if f"include: {shared.name}\n" in x.read_text("utf-8")]
-    for path in (shared, output / f"{stem}.yaml", *own):
+    members = [x for x in tasks if f"include: {shared.name}\n" in x.read_text("utf-8")]
+    for path in (shared, output / f"{stem}.yaml", *members):
         if path.name not in texts:
             path.unlink(missing_ok=True)
 

@@ -64,7 +64,7 @@ class Configuration(NamedTuple):
     def prefixes(self) -> dict[str, list[str]]:
         """The text before the slot in each row, by language."""
         rows = {language: table["prompt"].to_pylist() for language, table in self.tables.items()}
-        return {x: [prompt.partition(SLOT)[0] for prompt in own] for x, own in rows.items()}
+        return {x: [prompt.partition(SLOT)[0] for prompt in prompts] for x, prompts in rows.items()}
 
     def ask_donors(self, output: Path) -> "Configuration | None":
         """Return the rows with each fact's second question, as files in `output`; None without."""

@@ -102,12 +102,12 @@ def make_verdicts_table(results: Mapping[str, Any], run: int = 0) -> Table:
     columns += [Column(head, Role.SHARE) for head in VERDICTS.values()]
     rows = []
     for language, shares in results.get("verdicts", {}).items():
-        others = [x for x in results["languages"] if x != language]
+        rest = [x for x in results["languages"] if x != language]
         row: list[Any] = [language]
         for kind in VERDICTS:
             term = quote(f"{language}: {name_verdict(kind)};", safe="")
             share = shares.get(kind)  # results.json may be of another version
-            link = f"#{run}/{language}/{others[0]}/{term}" if others and share else ""
+            link = f"#{run}/{language}/{rest[0]}/{term}" if rest and share else ""
             row.append(Cell(Estimate(share), link=link))
         rows.append(row)
     return Table(columns, rows)
@@ -281,13 +281,13 @@ def list_second(results: Mapping[str, Any]) -> Iterator[str]:
             f"{CENTRED.title} = {parts[0]} of the right answers (of a nonsense order for each "
             f"subject: {nonsense}) + {parts[1]} of the other candidates"
         )
-    shown = [BY_NAME[x].title for x in (CENTRED.name, "accuracy_gain") if x in results]
-    if shown and (donors := results.get("donors")):
+    titles = [BY_NAME[x].title for x in (CENTRED.name, "accuracy_gain") if x in results]
+    if titles and (donors := results.get("donors")):
         counts = (
             f"{donors[f'n_{x}']:,} {x} ({donors[f'effective_{x}']:,.0f} effective)"
             for x in ("donors", "units")
         )
-        yield f"{' and '.join(shown)}: {'; '.join(counts)}"
+        yield f"{' and '.join(titles)}: {'; '.join(counts)}"
         if "bigrams" not in results["floors"]:
             yield "no floor by the letters of the names: a language has no column 'subject'"
     if undefined := reader.list_undefined(results):

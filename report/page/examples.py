@@ -189,12 +189,12 @@ def _load_texts(
 
 def cut_answer(row: Mapping[str, str]) -> list[str]:
     """List the values of FREE, of a long answer its beginning, of a long prompt its end."""
-    asked, text, verdict, entity = (row[name] for name in FREE)
-    if len(asked) > LONGEST:  # examples stand before the question
-        asked = f"[{len(asked) - LONGEST:,} more characters] … {asked[-LONGEST:]}"
+    question, text, verdict, entity = (row[name] for name in FREE)
+    if len(question) > LONGEST:  # examples stand before the question
+        question = f"[{len(question) - LONGEST:,} more characters] … {question[-LONGEST:]}"
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} … [{len(text) - LONGEST:,} more characters]"
-    return [asked, text, name_verdict(verdict), entity]
+    return [question, text, name_verdict(verdict), entity]
 
 
 def _rank(answers: Answers, fact: int, place: int, labels: Sequence[str] | None) -> list[Any]:

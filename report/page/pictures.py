@@ -53,10 +53,10 @@ def _list_heats(part: RunPart, report: Report, end: str) -> Iterator[Drawing]:
         squared = figure in undirected and len(undirected) > 1
         yield Drawing(f"{figure.name}{end}", heat, choice | ({"high by": "–"} if squared else {}))
         for second in [x for x in undirected if squared and x is not figure]:
-            common, *alone = reader.find_high_pairs(results, figure.name, second.name)
+            common, *rest = reader.find_high_pairs(results, figure.name, second.name)
             squares = {
                 f"at or above the mean by {figure.title} and {second.title}": common,
-                "by one of them": [*chain(*alone)],
+                "by one of them": [*chain(*rest)],
             }
             cells = {x: _frame(results["languages"], pairs) for x, pairs in squares.items()}
             options = choice | {"high by": second.heading}

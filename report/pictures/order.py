@@ -47,9 +47,9 @@ def _order_by_similarity(values: np.ndarray) -> list[int]:
     each direction has the mean of both; a pair without a value has the lowest value. Clusters stay
     together; their order does not always minimise the distances of neighbours (scipy issue 11227).
     """
-    either = np.where(np.isnan(values), values.T, values)
-    both = (either + either.T) / 2
-    similarities = both[np.triu_indices(len(values), 1)]
+    filled = np.where(np.isnan(values), values.T, values)
+    means = (filled + filled.T) / 2
+    similarities = means[np.triu_indices(len(values), 1)]
     defined = similarities[~np.isnan(similarities)]
     if len(values) < 3 or not len(defined):
         return [*range(len(values))]
