@@ -1,15 +1,9 @@
 """Clean, compare and choose labels and other texts of a source.
 
 Invisible characters and words that mix alphabets make a text that looks right but consists of other
-tokens. The following characters are invisible:
-
-- all spaces except U+0020 (U+00A0, U+202F, U+2000 ... U+200A, ...), including the no-break space
-  before `:` in French;
-- line and paragraph separators, and control characters;
-- format characters (category Cf: U+200B, U+2060, U+FEFF, the soft hyphen U+00AD, marks and
-  embeddings of writing direction U+200E, U+200F, U+202A ... U+202E, U+2066 ... U+2069, ...), except
-  those with a glyph (U+0600 ... U+0605 and others);
-- filler letters (U+115F, U+1160, U+3164, U+FFA0).
+tokens. Invisible are all spaces except U+0020 (also the no-break space before `:` in French),
+separators, control characters, filler letters (FILLERS), and format characters (U+200B, the soft
+hyphen, marks of writing direction, ...) except those with a glyph (DRAWN).
 
 Characters that are part of the spelling are neither found nor changed:
 

@@ -4,6 +4,7 @@ Sources do not list implied facts: who works in London works in England. Rows wh
 question, or that have many correct distractors, have a flag.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain, product
@@ -142,14 +143,14 @@ def occurs(label: str, text: str) -> bool:
     # At each end of the label, a letter, digit or mark of the text must not continue it, unless it
     # is in a script without spaces between words.
     text, label = fold(text), fold(label)
-    start = text.find(label) if label else -1
-    while start >= 0:
-        end = start + len(label)
-        if _ends_word(text[:start][-1:], label[0]) and _ends_word(text[end:][:1], label[-1]):
-            return True
-        # The next occurrence may end at a word: `guinea` in `guineas of guinea`.
-        start = text.find(label, start + 1)
-    return False
+    if not label or label not in text:
+        return False
+    # A later occurrence may end at a word: `guinea` in `guineas of guinea`.
+    spans = (place.span(1) for place in re.finditer(f"(?=({re.escape(label)}))", text))
+    return any(
+        _ends_word(text[:start][-1:], label[0]) and _ends_word(text[end:][:1], label[-1])
+        for start, end in spans
+    )
 
 
 def _ends_word(outside: str, inside: str) -> bool:

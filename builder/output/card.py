@@ -73,10 +73,8 @@ def render_card(
     # A build may say what its own facts need, such as the licence of a user's data.
     for config in configs:
         authored |= config.notes.get("card", {})
-    # Contributors' languages may have other licences.
     more = [config.notes["language"][3] for config in configs if "language" in config.notes]
-    if more:
-        authored["license"] = [*dict.fromkeys([authored["license"], *more])]
+    authored |= {"license": [*dict.fromkeys([authored["license"], *more])]} if more else {}
     names, title = authored.pop("relations"), folder.absolute().name
     main = default if default in [config.name for config in configs] else configs[0].name
     data = DatasetCardData(

@@ -150,13 +150,7 @@ def write_version(
     rows = base[request.source_language]
     incomplete = {row.fact_id for number, row in enumerate(rows) if number not in common}
     numbers = [number for number in sorted(common) if rows[number].fact_id not in incomplete]
-    lines = [
-        (language, status, count)  # the most frequent status first
-        for language, part in inflected.items()
-        for status, count in Counter(outcome.status for outcome in part.outcomes).most_common()
-        if status != FOUND
-    ]
-    lost = pl.DataFrame(lines, LOST, orient="row")
+    lost = count_lost(inflected)
     if not numbers:
         counts = ", ".join(f"{language} {status} {n}" for language, status, n in lost.iter_rows())
         raise PolyprobeError(
@@ -178,6 +172,17 @@ def write_version(
     recipe = load_recipe(request.dataset)
     write_card(folder, request.dataset, list_recipe_configs(request.dataset), recipe)
     return notes
+
+
+def count_lost(inflected: Mapping[str, Inflected]) -> pl.DataFrame:
+    """Return the number of lost rows by language and status (LOST), the most frequent first."""
+    lines = [
+        (language, status, count)
+        for language, part in inflected.items()
+        for status, count in Counter(outcome.status for outcome in part.outcomes).most_common()
+        if status != FOUND
+    ]
+    return pl.DataFrame(lines, LOST, orient="row")
 
 
 def count_costs(inflected: Mapping[str, Inflected], numbers: Sequence[int]) -> pl.DataFrame:

@@ -100,15 +100,12 @@ def translate_rows(
     """Return the outcomes of `source` rows in the `target` language; both are (language, rows)."""
     pairs = list(zip(source[1], target[1], strict=True))
     sentences = [fill_prompt(row) for row in source[1]]
-    terms = [
-        {first.subject: second.subject, answer_label(first): answer_label(second)}
-        for first, second in pairs
-    ]
+    names = [((x.subject, y.subject), (answer_label(x), answer_label(y))) for x, y in pairs]
     answers = translator.translate_each(
         sentences,
         source[0],
         target[0],
-        terms=[{x: y for x, y in part.items() if x and y} for part in terms],
+        terms=[dict(filter(all, part)) for part in names],
         relations=[row.relation for row in source[1]],
     )
     outcomes = [

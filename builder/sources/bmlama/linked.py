@@ -181,10 +181,10 @@ def collect_entities(
             restored = restore(relation, name, dict(zip(rows, original, strict=True)), spellings)
             block[name] = Entity(name, tuple(restored), original)
     objects = facts.facts.select("relation", "object_id").unique().sort(pl.all())
-    further = name_entities({*objects["object_id"]}, facts.labels, list(rows))
+    candidates = name_entities({*objects["object_id"]}, facts.labels, list(rows))
     for relation, name in objects.iter_rows():
-        if name in further and all(further[name].labels):
-            entities[relation].setdefault(name, further[name])
+        if name in candidates and all(candidates[name].labels):
+            entities[relation].setdefault(name, candidates[name])
     return dict(entities), ids
 
 
