@@ -84,8 +84,12 @@ def first_pieces(queries: Queries, tokenizer: Any) -> list[list[int]]:
     # skipped; an unknown token counts as a sub-word.
     stems = (prompt[: prompt.index(SLOT)] for prompt in queries.prompts)
     blanks = [" " if stem[-1:].isspace() else "" for stem in stems]
-    pieces = pieces_behind(blanks, queries, tokenizer)
-    firsts = {pair: _first(pair[1], ids, tokenizer) for pair, ids in pieces.items()}
+    firsts = {}
+    for (blank, candidate), ids in pieces_behind(blanks, queries, tokenizer).items():
+        first = next((piece for piece in ids if tokenizer.decode([piece]).strip()), None)
+        if first is None:
+            raise PolyprobeError(f"candidate {candidate!r} is nothing but blanks in this model")
+        firsts[blank, candidate] = first
     rows = zip(blanks, queries.candidates, strict=True)
     return [[firsts[blank, candidate] for candidate in row] for blank, row in rows]
 
@@ -107,13 +111,6 @@ def pieces_behind(
     encoded = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
     rest = zip(spaced, map(tuple, encoded), strict=True)
     return {pair: bare[pair[1]] for pair in pairs} | dict(rest)
-
-
-def _first(candidate: str, ids: Sequence[int], tokenizer: Any) -> int:
-    for piece in ids:
-        if tokenizer.decode([piece]).strip():
-            return piece
-    raise PolyprobeError(f"candidate {candidate!r} is nothing but blanks in this model")
 
 
 # The most probable token is appended until it is a word: no special token, no blank. The sub-words
