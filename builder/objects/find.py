@@ -20,16 +20,7 @@ from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import check_arguments
 
 from .lemmatizers import load_lemmatizer
-from .spans import (
-    LEAST,
-    Span,
-    choose_span,
-    find_spans,
-    is_beaten,
-    list_rivals,
-    make_name,
-    spare_noun,
-)
+from .spans import LEAST, Span, choose_span, find_spans, is_beaten, list_rivals, make_name, spare
 
 MARKS = "!?.…+#"  # at the end of a name (Yahoo!, Apple Inc., C++)
 ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, unless it is a separate word
@@ -181,7 +172,7 @@ class Reader:
         if name not in self._names:
             return []
         label, words = self._names[name], self._words[sentence]
-        spared = spare_noun(label, words, self._edges)
+        spared = spare(label, words, self._edges)
         for each in [label] if spared is label else [label, spared]:
             if spans := [
                 span

@@ -60,7 +60,7 @@ def make_name(
     return LabelWords(tuple(words), core, shared, small, bool(MARK.search(inside)), inflected)
 
 
-def spare_noun(name: LabelWords, words: Sequence[Word], shared: Collection[str]) -> LabelWords:
+def spare(name: LabelWords, words: Sequence[Word], shared: Collection[str]) -> LabelWords:
     """Return a name whose first or last word is not needed, if the sentence has it elsewhere."""
     # The word is in lower case, or its lemma in `shared`: at the same end of many labels.
     # Sentences avoid the repetition: `Bahasa asli … adalah Tamil`, `Его родной язык — русский`.
