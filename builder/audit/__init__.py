@@ -69,6 +69,7 @@ def audit_language(split: Split, reference: Split, judged: Judged) -> dict[str, 
     from scipy.stats import chisquare  # here: a build imports this room, and SciPy takes 0.4 s
 
     positions, expected, last = count_positions(split)
+    p_value = float(chisquare(positions, expected).pvalue) if sum(positions) else None
     identical = compare_labels(split, reference, judged.not_parallel.tolist())
     return {
         # Rows whose candidates differ from the reference's. For a homonym, any observed translation
@@ -84,9 +85,7 @@ def audit_language(split: Split, reference: Split, judged: Judged) -> dict[str, 
         "answers_last": last,  # such rows whose last candidate is an answer
         # Of Pearson's chi-square test of the positions, None without answers. It is rough if fewer
         # than five answers are expected at a position.
-        "answer_position_p_value": (
-            float(chisquare(positions, expected).pvalue) if sum(positions) else None
-        ),
+        "answer_position_p_value": p_value,
         "labels_identical_to_en": identical[True],  # distinct pairs of equal labels
         "labels_compared": identical.total(),
     }

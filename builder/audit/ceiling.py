@@ -51,9 +51,8 @@ def compute_ceiling(splits: Mapping[str, Split], judged: Mapping[str, Judged]) -
         for values in (places, first)
     ]
     means[np.array([equal[0], np.logical_and(*equal)])] = 1
-    random, answer_first = (
-        dict(zip(pairs, (1 - share * (1 - row)).tolist(), strict=True)) for row in means
-    )
+    scores = (1 - share * (1 - means)).tolist()
+    random, answer_first = (dict(zip(pairs, row, strict=True)) for row in scores)
     return Ceiling(random, answer_first, draws, error, left_out)
 
 

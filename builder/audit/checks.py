@@ -23,8 +23,8 @@ class Check(NamedTuple):
 
 def find_second_answers(split: Split, reference: Split) -> list[bool]:
     """Mark the rows of which a distractor is correct."""
-    pairs = zip(split.candidates, split.candidate_ids, strict=True)
-    ids = [row if len(row) == len(labels) else [""] * len(labels) for labels, row in pairs]
+    columns = zip(split.candidates, split.candidate_ids, strict=True)
+    ids = [row if len(row) == len(labels) else [""] * len(labels) for labels, row in columns]
     objects = collect_objects(split, ids)
     right = [  # the labels and the ids of a row's answers
         ({labels[i] for i in answers}, {names[i] for i in answers})
@@ -43,14 +43,9 @@ def find_second_answers(split: Split, reference: Split) -> list[bool]:
         more_labels = prompt_labels[prompt] - right[row][0]
         by_facts = objects[split.relation[row], split.subject_id[row]]
         more_ids = (prompt_ids[prompt] | by_facts) - right[row][1] - {""}
-        candidates = enumerate(zip(split.candidates[row], ids[row], strict=True))
-        marks.append(
-            any(
-                label in more_labels or name in more_ids
-                for index, (label, name) in candidates
-                if index not in split.answers[row]
-            )
-        )
+        distractors = {*range(len(ids[row]))} - {*split.answers[row]}
+        pairs = ((split.candidates[row][i], ids[row][i]) for i in distractors)
+        marks.append(any(label in more_labels or name in more_ids for label, name in pairs))
     return marks
 
 

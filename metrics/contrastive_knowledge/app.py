@@ -20,8 +20,7 @@ def compute(module: ModuleType, sheets: Sheets, ties: str) -> Output:
     ]
     groups = read_texts(sheet["language"], "language")
     result = module.measure_knowledge(predictions, ties=ties, groups=groups)
-    measures = [Measure("accuracy"), Measure("tie_share")]
-    return Output(list_groups(result, "all languages", measures))
+    return Output(list_groups(result, "all languages", [*map(Measure, ("accuracy", "tie_share"))]))
 
 
 def read_row(cells: Sequence[float | str], row: int) -> list[float]:

@@ -18,8 +18,7 @@ def compute(module: ModuleType, sheets: Sheets, digits: str) -> Output:
     right = [[*map(int, row)] for row in zip(*marks, strict=True)]
     rounded = int(digits) if digits.isdecimal() else None
     result = module.measure_transfer(right or [[]], [*columns], homes, rounded)
-    names = module.NAMES
-    return Output([pick(result, ("all languages",), name, len(right)) for name in names])
+    return Output([pick(result, ("all languages",), x, len(right)) for x in module.NAMES])
 
 
 def draw_scores(entries: Sequence[Entry]) -> Bars:

@@ -24,5 +24,5 @@ def compute(module: ModuleType, sheets: Sheets, average: str) -> Output:
     return Output(list_groups(result, f"all relations ({average})", MEASURES))
 
 
-VIEW = partial(view_bars, omit=["share_inflected"], reference="no preference", share=False)
+VIEW = partial(view_bars, omit=["share_inflected"], mark="no preference", share=False)
 PAGE = make_page(__file__, "inflection_delta", compute, VIEW, {"average": ["macro", "micro"]})

@@ -26,8 +26,7 @@ def compute(module: ModuleType, sheets: Sheets, k: str, ties: str) -> Output:
     for name in names if len(of) > 1 else ():  # the queries of all languages are drawn at once
         table = np.column_stack([figures[name] for figures in values.values()])
         chances = [result[f"{name}_chance"] for result in results.values()]
-        is_share = name != "mean_rank"
-        entries += list_means(of, name, table, chances, share=is_share, **options)[:1]
+        entries += list_means(of, name, table, chances, share=name != "mean_rank", **options)[:1]
     for place, result in zip(of, results.values(), strict=True):
         n = result["n_queries"]
         entries += [pick(result, place, name, n, result[f"{name}_chance"]) for name in names]

@@ -58,8 +58,8 @@ def compare_names(pairs: Sequence[tuple[str, str]]) -> tuple[np.ndarray, np.ndar
     folded = {name: name.strip().casefold() for pair in pairs for name in pair}
     bigrams = {name: frozenset(map("".join, pairwise(x))) for name, x in folded.items()}
     sets = [(bigrams[first], bigrams[second]) for first, second in pairs]
-    both = np.array([len(first & second) for first, second in sets], dtype=np.float64)
+    shared = np.array([len(first & second) for first, second in sets], dtype=np.float64)
     total = np.array([len(first) + len(second) for first, second in sets])
-    shares = np.divide(2 * both, total, out=np.zeros(len(pairs)), where=total > 0)
+    shares = np.divide(2 * shared, total, out=np.zeros(len(pairs)), where=total > 0)
     initials = [folded[first][:1] == folded[second][:1] for first, second in pairs]
     return shares, np.array(initials, dtype=bool)

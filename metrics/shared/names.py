@@ -35,6 +35,7 @@ POSTPOSITIONS = frozenset(
     ("को", "का", "की", "के", "मा", "में", "ले", "से", "ने", "लाई", "बाट", "देखि", "सँग")
 )
 START = 2  # letters by which names are listed
+NamePool = Mapping[str, Mapping[str, Iterable[str]]]  # {entity: {language: names}}
 
 
 class Mention(NamedTuple):
@@ -66,10 +67,7 @@ class Names:
     """
 
     def __init__(
-        self,
-        pool: Mapping[str, Mapping[str, Iterable[str]]],
-        language: str,
-        lemma: Callable[[str], str] = lambda word: word,
+        self, pool: NamePool, language: str, lemma: Callable[[str], str] = lambda word: word
     ) -> None:
         self.language, self._lemma = language, lemma
         self._entries: dict[str, list[_Entry]] = defaultdict(list)

@@ -93,11 +93,7 @@ def check_answers(
     """List the answers of each query, `minimum` or more; a single index is a list of one."""
     if answers is None:
         raise ValueError(f"no {name}; pass {name}=[[right indices of query 0], …]")
-    _check_column(answers, name)
-    if not len(answers):
-        raise ValueError(f"no queries in {name!r}")
-    if len(answers) != size:
-        raise ValueError(f"{size} queries in 'predictions', {len(answers)} in {name!r}")
+    check_length(answers, size, name)
     lists = [[right] if isinstance(right, int | np.integer) else right for right in answers]
     for query, right in enumerate(lists):
         if not hasattr(right, "__len__"):
@@ -197,11 +193,13 @@ def find_right(choices: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndar
 
 def check_length(column: Sequence[Any], size: int, name: str) -> None:
     """Raise ValueError unless a column has `size` entries and at least one."""
-    _check_column(column, name)
+    if isinstance(column, str) or not hasattr(column, "__len__"):
+        text = f"{name!r} is {column!r:.80}; expected a list with an entry for each query"
+        raise ValueError(text)
     if len(column) != size:
         raise ValueError(f"{size} queries in 'predictions', {len(column)} in {name!r}")
     if not size:
-        raise ValueError("no queries in 'predictions'")
+        raise ValueError(f"no queries in {name!r}")
 
 
 def check_texts(column: Sequence[Any], size: int, name: str) -> None:
@@ -210,12 +208,6 @@ def check_texts(column: Sequence[Any], size: int, name: str) -> None:
     for query, text in enumerate(column):
         if not isinstance(text, str):
             raise ValueError(f"query {query} of {name!r} is {text!r:.60}; expected a text")
-
-
-def _check_column(column: Sequence[Any] | None, name: str) -> None:
-    if isinstance(column, str) or not hasattr(column, "__len__"):
-        text = f"{name!r} is {column!r:.80}; expected a list with an entry for each query"
-        raise ValueError(text)
 
 
 def read_depths(k: int | Collection[int]) -> list[int]:

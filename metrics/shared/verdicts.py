@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.shared.names import Mention, Names
+from polyprobe.metrics.shared.names import Mention, NamePool, Names
 from polyprobe.metrics.shared.words import WORD, fold_word
 
 KINDS = (
@@ -129,10 +129,7 @@ class Judge:
     """
 
     def __init__(
-        self,
-        pool: Mapping[str, Mapping[str, Iterable[str]]],
-        language: str,
-        lemma: Callable[[str], str] = lambda word: word,
+        self, pool: NamePool, language: str, lemma: Callable[[str], str] = lambda word: word
     ) -> None:
         self._names, self._language = Names(pool, language, lemma), language
 
@@ -166,7 +163,7 @@ class Judge:
 class Containment:
     """Verdicts by containment: the label is the answer, one of its words, or its beginning."""
 
-    def __init__(self, pool: Mapping[str, Mapping[str, Iterable[str]]], language: str) -> None:
+    def __init__(self, pool: NamePool, language: str) -> None:
         names = {x: [*of[language]][:1] for x, of in pool.items() if of.get(language)}
         labels = {x: _fold_text(label) for x, [label] in names.items()}
         self._labels = {x: label for x, label in labels.items() if label}

@@ -192,14 +192,11 @@ def view_pairs(entries: Sequence[Entry], low: float | None = None) -> Picture:
 
 
 def view_bars(
-    entries: Sequence[Entry],
-    omit: Collection[str] = (),
-    reference: str = "chance",
-    share: bool = True,
+    entries: Sequence[Entry], omit: Collection[str] = (), mark: str = "chance", share: bool = True
 ) -> Bars:
     """Make the bars of all measures but those to `omit` of every language or relation."""
     # All share one axis, so they must be of one unit. Of many bars the first measure's are shown
-    # alone. Chance, called `reference`, is a line where it is the same for all, else a mark of each
+    # alone. Chance, called `mark`, is a line where it is the same for all, else a mark of each
     # bar. A `share` has an axis from 0 to 1.
     names = [name for name in dict.fromkeys(x.name for x in entries) if name not in omit]
     bars = [x for x in entries if x.name in names and x.value is not None]
@@ -221,7 +218,7 @@ def view_bars(
     lines = []
     if len(levels) == 1:
         [level] = levels
-        lines = [(f"chance {level:.4f}" if reference == "chance" else reference, level)]
+        lines = [(f"chance {level:.4f}" if mark == "chance" else mark, level)]
     measure = names[0] if len(names) == 1 else ""
     return Bars("", labels, series, measure, lines, (0.0, 1.0) if share else (0.0, 0.0))
 

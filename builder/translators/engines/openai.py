@@ -100,9 +100,8 @@ class OpenAI(Translator):
         examples: str | None = None,
         system: str = "false",  # `true`: task and examples are a system message
     ) -> None:
-        self._base = sending.check_address(
-            self.name, base_url or os.environ.get(ADDRESS, "") or SERVICE
-        )
+        address = base_url or os.environ.get(ADDRESS) or SERVICE
+        self._base = sending.check_address(self.name, address)
         self._shown = hide_secrets(self._base)
         self._model = model
         self._extra = _choose_extra(temperature, max_tokens)
@@ -156,10 +155,9 @@ class OpenAI(Translator):
         messages: list[Any] = [{"role": role, "content": text} for role, text in parts.items()]
         body = {"model": self._model, "messages": messages, **self._extra}
         name = f"{self.name} ({self._shown}, model {self._model})"
+        url = sending.extend(self._base, "/chat/completions")
         with sending.http_failures(name, REMEDIES):
-            answer = await self._client.post(
-                sending.extend(self._base, "/chat/completions"), json=body
-            )
+            answer = await self._client.post(url, json=body)
             code = read_code(answer.text) if answer.is_error else ""
             if code in OF_A_SENTENCE:
                 raise sending.BrokenAnswerError(f"refused with {code}")
