@@ -49,38 +49,36 @@ def make_configs(
     folder = next(iter(sorted(Path(source).rglob("English.csv"))), Path(source, "?")).parent
     refuse_languages(languages, source, FILES)
     english = read_questions(folder, "en")
-    order = english["answers"].unique(maintain_order=True).to_list()
     iso_of = {name: iso for iso in NAMES for name in list_names("en", iso, "")}
-    if unknown := set(order) - set(iso_of):
+    if unknown := set(english["answers"]) - set(iso_of):
         raise PolyprobeError(
             f"{folder / 'English.csv'}: {min(unknown)!r} is none of the 13 countries of X-FaKT"
         )
-    countries = [iso_of[name] for name in order]
+    countries = [iso_of[name] for name in english["answers"]]
+    order = [*dict.fromkeys(countries)]
     tables = {}
     for language in languages or FILES:
         rows = read_questions(folder, language)
         if rows["label"].to_list() != english["label"].to_list():
             raise PolyprobeError(f"{folder}: {FILES[language]}.csv has other rows than English")
-        first = {english["answers"][k]: rows["answers"][k] for k in reversed(range(len(rows)))}
-        labels = [first[name] for name in order]
-        pairs = zip(countries, labels, strict=True)
-        names = {iso: list_names(language, iso, label) for iso, label in pairs}
+        first = dict(zip(countries[::-1], rows["answers"].reverse(), strict=True))
+        names = {iso: list_names(language, iso, first[iso]) for iso in order}
         tables[language] = to_table(
             Row(
                 f"{kind}-{number:03}",
                 kind,
                 f"{kind}-{number:03}",
-                NAMES[iso_of[country]]["entity"],
+                NAMES[iso]["entity"],
                 "",
                 f"{question} {SLOT}",
-                labels,
-                [NAMES[iso]["entity"] for iso in countries],
-                [order.index(country)],
-                names[iso_of[country]],
+                [first[x] for x in order],
+                [NAMES[x]["entity"] for x in order],
+                [order.index(iso)],
+                names[iso],
                 "question",
             )
-            for number, (question, kind, country) in enumerate(
-                zip(rows["Question"], rows["label"], english["answers"], strict=True), start=1
+            for number, (question, kind, iso) in enumerate(
+                zip(rows["Question"], rows["label"], countries, strict=True), start=1
             )
         )
     return {DEFAULT_CONFIG: tables}
