@@ -36,7 +36,7 @@ def format_interval(bounds: Sequence[float] | None) -> str:
     """Format an interval with three decimals, `*` if it has no width, `–` where there is none."""
     if bounds is None:
         return UNDEFINED
-    return f"{format_value(bounds[0])} to {mark_end(bounds)}"
+    return f"{format_value(bounds[0])} to {mark_end(bounds[1], bounds)}"
 
 
 def with_interval(value: float | None, bounds: Sequence[float] | None) -> str:
@@ -49,9 +49,9 @@ def name_units(clusters: str, single: str = "facts") -> str:
     return single if clusters == "none" else f"{clusters}s"
 
 
-def mark_end(bounds: Sequence[float]) -> str:
-    """Format the high end of an interval, with `*` if it has no width."""
-    return f"{format_value(bounds[1])}{'*' if has_no_width(bounds) else ''}"
+def mark_end(value: float, bounds: Sequence[float]) -> str:
+    """Format an end of an interval, with `*` if it has no width."""
+    return f"{format_value(value)}{'*' if has_no_width(bounds) else ''}"
 
 
 def has_no_width(bounds: Sequence[float] | None) -> bool:

@@ -59,8 +59,8 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
     sections = [len(rows) - 1]
     limits = [ends.get(figure.name) for figure in figures]
     if any(limits):
-        rows.append(["95% from", *(x and x[0] for x in limits), ""])
-        rows.append(["95% to", *(x and show.mark_end(x) for x in limits), ""])
+        rows.append(["95% from", *(x and show.mark_end(x[0], x) for x in limits), ""])
+        rows.append(["95% to", *(x and show.mark_end(x[1], x) for x in limits), ""])
     sections.append(len(rows))
     for title, levels in reader.list_floors(results):
         floors = [levels.get(figure.name) for figure in figures]
