@@ -49,7 +49,8 @@ def _average(levels: Mapping[str, np.ndarray] | None) -> Places:
 
 def _rank_by(column: str, facts: ScoredFacts) -> Places:
     """Rank candidates by a list column, the smallest number first; nothing if a file lacks it."""
-    if not facts.matched or any(table[column].null_count for table in facts.tables.values()):
+    missing = any(table[column].null_count for table in facts.tables.values())
+    if missing or not BY_NAME["rankc"].applies(facts):
         return {}
     flat = {x: -masked_scores(t, column).compressed() for x, t in facts.tables.items()}
     ranked = facts.settle({x: Rows(numbers, facts.sizes) for x, numbers in flat.items()})
@@ -72,13 +73,24 @@ def _rank_by_names(rank: Callable[[pa.Table, str], np.ndarray], facts: ScoredFac
             column = f"{start}scores"
             sizes = pc.fill_null(pc.list_value_length(table[f"{start}bigrams"]), 0).to_numpy()
             ends = pa.array(np.insert(sizes.cumsum(), 0, 0), pa.int32())
-            lists = pa.ListArray.from_arrays(ends, pa.array(rank(table, start), pa.float32()))
+            flat = rank(table, start)
+            flat = _choose_first(flat, sizes) if facts.protocol.choices else flat
+            lists = pa.ListArray.from_arrays(ends, pa.array(flat, pa.float32()))
             lists = pc.if_else(table[column].is_valid().combine_chunks(), lists, None)
             table = table.set_column(table.schema.get_field_index(column), column, lists)
         tables[language] = table
-    ranked = ScoredFacts(tables, facts.options, own_candidates=not facts.matched)
+    ranked = ScoredFacts(tables, facts.options, facts.scoring, own_candidates=not facts.matched)
     figures = (*HEADLINE, BY_NAME["rankc_right"], BY_NAME["rankc_beyond"])
     return {x.name: _measure(x.measure(ranked)) for x in figures if x.applies(ranked)}
+
+
+def _choose_first(flat: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Choose the first of each list, of equal ones each as likely; none if all are equal."""
+    sizes = sizes[sizes > 0]
+    starts = sizes.cumsum() - sizes
+    first = flat == np.maximum.reduceat(flat, starts).repeat(sizes)
+    n_first = np.add.reduceat(first, starts, dtype=np.intp)
+    return first * (((n_first < sizes) | (sizes == 1)) / n_first).repeat(sizes)
 
 
 def _rank_by_initials(table: pa.Table, start: str) -> np.ndarray:
@@ -116,7 +128,8 @@ def _find_nonsense(facts: ScoredFacts) -> Places:
         return {}
     rows = second.terms.counted
     sizes = second.sizes[rows]
-    room: np.ndarray = 1 - formulas.rankc_chance(sizes, facts.options.weights)
+    choices, weights = facts.protocol.choices, facts.options.weights
+    room: np.ndarray = 1 - (1 / sizes if choices else formulas.rankc_chance(sizes, weights))
     level = float(second.n_right[rows] / sizes @ room / room.sum())
     return {"rankc_right": dict.fromkeys([*name_pairs(facts.languages), "mean"], level)}
 

@@ -132,7 +132,7 @@ def correct_chance(agreement: np.ndarray, sizes: np.ndarray) -> Ratio:
     0 to P - P_e and to 1 - P_e.
     """
     chance = 1 / sizes
-    return Ratio(agreement - chance, 1 - chance)
+    return Ratio((sizes > 1) * (agreement - chance), 1 - chance)
 
 
 def estimate_fleiss(

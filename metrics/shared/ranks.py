@@ -32,7 +32,7 @@ WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 """From a name to the unnormalised weights of ranks j = 1 ... N, given N - j."""
 
 FIRST = "first"
-"""Weights of free answers: rankings agree where they have the same candidate alone at the top."""
+"""Weights of free answers: scores are probabilities of an answer, 0 of all if it names none."""
 
 Curves = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Weights = str | Callable[[int], np.ndarray]
@@ -118,8 +118,12 @@ def compare_rankings(
     return values
 
 
-def stack_curves(languages: list[np.ndarray], items: np.ndarray, curves: Curves) -> np.ndarray:
+def stack_curves(
+    languages: list[np.ndarray], items: np.ndarray, curves: Curves | None
+) -> np.ndarray:
     """Compute the vectors of some queries in all languages [queries, languages, values]."""
+    if curves is None:  # the scores of FIRST
+        return np.stack([flat[items] for flat in languages], axis=1)
     n, size = items.shape
     shares = curves(*count_ties(np.concatenate([flat[items] for flat in languages])))
     of_languages = shares.reshape(size, len(languages), n, -1)
@@ -133,9 +137,6 @@ def make_curves(size: int, weights: Weights) -> tuple[Curves, np.ndarray, float]
     The root of w_j / j in both factors, `scale`, makes RankC a product of two vectors, and all
     pairs of languages one matrix product. Returned with scale and w_N, which all rankings add.
     """
-    if weights == FIRST:
-        one = np.ones(1)
-        return lambda better, equal: ((better == 0) & (equal == 1))[..., None] * one, one, 0.0
     share = rank_weights(size, weights) / np.arange(1, size + 1)
     scale, rest = np.sqrt(share[:-1]), share[-1] * size
     if size > _LARGEST_TABLE:

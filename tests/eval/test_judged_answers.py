@@ -9,18 +9,21 @@ from statistics import fmean
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from datasets import Dataset
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from bench.verdicts import READING
 from polyprobe.builder.build import build_sourced
+from polyprobe.builder.recipes import klar
 from polyprobe.builder.recipes.xfakt import FILES
-from polyprobe.eval.imports import judge_answers
-from polyprobe.metrics.shared.verdicts import Containment, Judge
+from polyprobe.eval import evaluate_model, judge_answers
+from polyprobe.schema.run.folder import Run
 from tests.conftest import UPSTREAM
 from tests.metrics.judged import MODELS, is_right, read_judged
 
 KLAR = UPSTREAM.parent / "oracles" / "klar-answers.zip"
 RIGHT = ("right", "right_english", "right_other")
+ASKED = ("ar", "es", "fr", "ja", "ru", "zh")  # of KLAR's answers
 RATINGS = ("[1]", "[2]", "[3]")  # right in the language asked, in English, in another
 
 pytestmark = [pytest.mark.slow, pytest.mark.acceptance]
@@ -105,50 +108,63 @@ def test_the_reading_of_disagreements_has_rows_and_no_text_of_the_answers(upstre
 
 
 @pytest.fixture(scope="module")
-def flagged(upstream):
-    """The records of five models' answers to KLAR's questions."""
+def questions(upstream):
+    """The first question of each fact of `build klar`, of six languages."""
+    tables = klar.build("15", upstream)
+    return {x: Dataset(tables[x].take([*range(0, len(tables[x]), 5)])) for x in ASKED}
+
+
+@pytest.fixture(scope="module")
+def flagged(questions, tmp_path_factory):
+    """From the name of a model to its (flag, right by containment, right by names)."""
     if not KLAR.is_file():
         pytest.skip(f"needs the answers, {KLAR}")
+    flagged = {}
     with zipfile.ZipFile(KLAR) as archive:
-        return [json.loads(archive.read(name)) for name in sorted(archive.namelist())]
+        for name in sorted(archive.namelist()):
+            records = json.loads(archive.read(name))["records"]
+            facts = [f"17:{record['index'] + 1:04d}" for record in records]
+            answers = [
+                {"language": record["language"], "fact_id": fact, "answer": record["pred"]}
+                for record, fact in zip(records, facts, strict=True)
+            ]
+            columns = [[record["correct"] for record in records]]
+            for match in ("contains", "names"):
+                run = Run(tmp_path_factory.mktemp("klar") / match)
+                judge_answers(answers, questions, output=run.folder, match=match)
+                verdicts = {
+                    (language, row["fact_id"]): row["verdict"]
+                    for language in ASKED
+                    for row in run.read(language).to_pylist()
+                }
+                keys = zip([record["language"] for record in records], facts, strict=True)
+                columns.append([verdicts[key] in RIGHT for key in keys])
+            flagged[name] = [*zip(*columns, strict=True)]
+    return flagged
 
 
 def test_containment_gives_every_flag_of_klar(flagged):
-    records = [record for model in flagged for record in model["records"]]
-    assert len(records) == 78_570
-    judges = {x: Containment({"": {"": [x]}}, "") for x in {record["target"] for record in records}}
-    different = [
-        record
-        for record in records
-        if (judges[record["target"]].read(record["pred"], "", [""]).kind == "right")
-        != record["correct"]
-    ]
-    assert different == []
+    rows = [row for rows in flagged.values() for row in rows]
+    assert len(rows) == 78_570
+    assert [row for row in rows if row[0] != row[1]] == []
 
 
 def test_verdicts_beside_the_flags_of_klar(flagged):
     """Names find more right answers, by inflection and inside words, and lose few; same order."""
-    accuracy, lost = {}, 0
-    judges = {}
-    for model in flagged:
-        facts = defaultdict(dict)
-        for record in model["records"]:
-            facts[record["relation"], record["index"]][record["language"]] = record["target"]
-        pools = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-        for (relation, _), targets in facts.items():
-            for language, target in targets.items():  # an object is known by its Spanish name
-                pools[relation][targets["es"]][language].append(target)
-        right = []
-        for record in model["records"]:
-            key = record["relation"], record["language"]
-            judges[key] = judges.get(key) or Judge(pools[key[0]], key[1])
-            entity = facts[record["relation"], record["index"]]["es"]
-            verdict = judges[key].read(record["pred"], record["subject"], [entity])
-            right.append(verdict.kind in RIGHT)
-            lost += record["correct"] and not right[-1]
-        flags = fmean(record["correct"] for record in model["records"])
-        accuracy[model["model"]] = flags, fmean(right)
-    assert lost <= 80  # 67 of 20,838
-    orders = [sorted(accuracy, key=lambda model: accuracy[model][way]) for way in (0, 1)]
+    rates = {name: [fmean(x) for x in zip(*rows, strict=True)] for name, rows in flagged.items()}
+    lost = sum(flag and not names for rows in flagged.values() for flag, _, names in rows)
+    assert lost <= 80  # 72 of 20,838
+    orders = [sorted(rates, key=lambda name: rates[name][way]) for way in (0, 2)]
     assert orders[0] == orders[1]
-    assert all(0.03 < names - flags < 0.06 for flags, names in accuracy.values())
+    assert all(0.03 < names - flags < 0.06 for flags, _, names in rates.values())
+
+
+def test_klar_is_asked_freely(questions, tmp_path):
+    """Each question is asked as it is; other languages and templates have their own."""
+    asked = {x: questions[x].select(range(3)) for x in ("es", "ja")}
+    evaluate_model(
+        "geolm", asked, scoring="answer", answer_tokens=4, output=tmp_path / "run", cache=False
+    )
+    for language, rows in asked.items():
+        prompts = [row["prompt"].partition("[Y]")[0].rstrip() for row in rows.to_list()]
+        assert Run(tmp_path / "run").read(language)["asked"].to_pylist() == prompts
