@@ -157,7 +157,7 @@ def import_run(
         for language in run.missing(tables):
             make = partial(_judge, judges, donors) if judges else _make_table
             run.write(language, make(annotated[language], language, rows, scored))
-        return FinishedRun(run, compute_results(run), asked)
+        return FinishedRun(run, compute_results(run), questions)
 
 
 def _take_languages(

@@ -99,7 +99,7 @@ def answer(rows, column):
     """Return what a rule answers to each row: the candidates with the highest value, or none."""
     best = [[k for k, x in enumerate(row[column]) if x == max(row[column])] for row in rows]
     return [
-        {k: 1 / len(of) for k in of} if len(of) < len(row[column]) else {}
+        {k: 1 / len(of) for k in of} if len(of) < len(row[column]) or len(of) == 1 else {}
         for of, row in zip(best, rows, strict=True)
     ]
 
