@@ -85,9 +85,11 @@ class NodeLostError(Exception):
 
 def _node_answers(ray: Any) -> bool:
     """Return whether the process of this machine's node accepts connections."""
-    local = getattr(ray._private.worker.global_worker, "node", None)
-    place = getattr(local, "raylet_socket_name", "")
-    if not place.startswith("/"):  # of another version of Ray, or a port on Windows
+    try:
+        place = ray._private.worker.global_worker.node.raylet_socket_name
+    except AttributeError:  # another version of Ray
+        return True
+    if not place.startswith("/"):  # a port, on Windows
         return True
     with socket.socket(socket.AF_UNIX) as client:
         return client.connect_ex(place) == 0
