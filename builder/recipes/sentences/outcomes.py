@@ -2,17 +2,16 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
+from rapidfuzz.fuzz import ratio
 
 from polyprobe.builder.facts import SUBJECT
 from polyprobe.builder.facts.labels import normalise
+from polyprobe.builder.objects.find import ObjectSpan
 from polyprobe.builder.translators import Translation, Translator
 from polyprobe.schema.columns import SLOT, Row
-
-if TYPE_CHECKING:  # it needs rapidfuzz, an extra
-    from polyprobe.builder.objects.find import ObjectSpan
 
 FOUND = "found"  # the object is in the sentence
 NO_ANSWER = "no-answer"  # the translator gave no usable answer
@@ -25,7 +24,7 @@ UNTRANSLATED = (NO_ANSWER, EMPTY, UNCHANGED)
 STATUSES = (FOUND, *UNTRANSLATED, NO_OBJECT, BAD_SLOT, COLLISION)
 # {(relation, entity): counts of its forms as an answer}
 Forms = Mapping[tuple[str, str], Counter[str]]
-Find = Callable[..., "list[ObjectSpan | None]"]
+Find = Callable[..., list[ObjectSpan | None]]
 
 
 class Outcome(NamedTuple):
@@ -154,8 +153,6 @@ def reject_untranslated(outcome: Outcome, source: Row, target: Row) -> Outcome:
     # It equals the label of the source language, `Armenian` for `armenio` (names made of words of
     # the label or an alias are accepted: `Paris`), or is more similar to the subject: `Eslovenia`
     # for `esloveno`, where `Slovenian` was left untranslated.
-    from rapidfuzz.fuzz import ratio
-
     form, original = outcome.form.casefold(), answer_label(source).casefold()
     names = [name.casefold() for name in (outcome.label, *list_aliases(target))]
     if form == original and not set(" ".join(names).split()).issuperset(form.split()):
