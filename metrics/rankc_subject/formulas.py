@@ -322,6 +322,7 @@ def measure_rankc_subject(
     columns = (predictions, references, donor_predictions, donor_references)
     rows = {x: Rows(*read_rows(y, x)) for x, y in zip(INPUTS, columns, strict=True)}
     read_languages(rows)
+    check_name(weights, WEIGHTS, "weights")
     first, second = ({x: rows[f"{start}{x}"] for x in INPUTS[:2]} for start in ("", "donor_"))
     known_answers, groups = (answers, donor_answers), options.get("groups")
     terms = compare_questions(first, second, *known_answers, groups, weights=weights, ties=ties)

@@ -6,8 +6,9 @@
 """
 
 import re
+import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -60,7 +61,8 @@ class Names:
     """The names of entities in all languages, for texts in one language.
 
     Args:
-        pool: {entity: {language: names}}. A name of several entities is that of the first.
+        pool: {entity: {language: names}}. A name of several entities is that of the first, unless
+            `find` is told another.
         language: in which texts are asked for; its names are inflected, and go before others,
             then English.
         lemma: lemma of a word of the language; by default the word.
@@ -72,7 +74,7 @@ class Names:
         self.language, self._lemma = language, lemma
         self._entries: dict[str, list[_Entry]] = defaultdict(list)
         self._romanised: dict[str, list[_Entry]] = defaultdict(list)
-        texts: dict[str, tuple[str, str]] = {}
+        self._texts: dict[str, list[tuple[str, str]]] = defaultdict(list)
         names = [
             (self._rank(x), entity, x, name, name != label)
             for entity, languages in pool.items()
@@ -82,7 +84,8 @@ class Names:
         ]
         for _, entity, x, name, exact in sorted(names, key=lambda name: name[0]):
             if UNSPACED.search(name) or name.isdecimal():  # 1989年
-                texts.setdefault(name.casefold(), (entity, x))
+                composed = unicodedata.normalize("NFC", name)
+                self._texts[_fold_letters(composed)].append((entity, x))
             if UNSPACED.search(name):
                 continue
             native = x == language
@@ -90,19 +93,33 @@ class Names:
             if words:
                 inflected = native and x.partition("-")[0] not in UNINFLECTED
                 self._add(_Entry(entity, x, words, inflected, exact))
-        self._texts = texts
-        patterns = map(_bound, sorted(texts, key=len, reverse=True))
-        self._pattern = re.compile("|".join(patterns)) if texts else None
+        patterns = map(_bound, sorted(self._texts, key=len, reverse=True))
+        self._pattern = re.compile("|".join(patterns)) if self._texts else None
 
-    def find(self, text: str) -> list[Mention]:
-        """Return the names in a text, in their order; of two that overlap, the longer one."""
-        words = [_cut_clitic(word) for word in read_runs([text], self._lemma)[0]]
-        mentions = [*self._find_texts(text), *self._search(words, self._entries, 0.0)]
-        if not text.isascii():  # mixed scripts, accents: Уκραίνη, Thaïland
-            plain = [_romanise(word) for word in words]
-            mentions += self._search(plain, self._romanised, ROMANISED)
+    def find(self, text: str, right: Collection[str] = ()) -> list[Mention]:
+        """Return the names in a text, in their order; of two that overlap, the longer one.
+
+        A name of several entities is that of one in `right`.
+        """
+        mentions = [*self._find_texts(text)]
+        # a name beside a letter of a script without spaces: 答案是France
+        whole = read_runs([UNSPACED.sub(" ", text)], self._lemma)[0]
+        cut = [_cut_clitic(word) for word in whole]
+        for words in [whole] if cut == whole else [whole, cut]:
+            mentions += self._search(words, self._entries, 0.0)
+            if not text.isascii():  # mixed scripts, accents: Уκραίνη, Thaïland
+                plain = [_romanise(word) for word in words]
+                mentions += self._search(plain, self._romanised, ROMANISED)
         # the best first
-        mentions.sort(key=lambda x: (x.start - x.end, -x.score, self._rank(x.language), x.start))
+        mentions.sort(
+            key=lambda x: (
+                x.start - x.end,
+                -x.score,
+                x.entity not in right,
+                self._rank(x.language),
+                x.start,
+            )
+        )
         names: list[Mention] = []
         covered = bytearray(len(text))
         for name in mentions:
@@ -121,10 +138,10 @@ class Names:
             self._romanised[plain[0].form[:START]].append(entry._replace(words=plain))
 
     def _find_texts(self, text: str) -> Iterable[Mention]:
-        folded = text.casefold()
-        if self._pattern and len(folded) == len(text) and UNSPACED.search(text):
-            for match in self._pattern.finditer(folded):
-                yield Mention(*match.span(), 100.0, *self._texts[match[0]])
+        if self._pattern and UNSPACED.search(text):
+            for match in self._pattern.finditer(_fold_letters(text)):
+                for name in self._texts[match[0]]:
+                    yield Mention(*match.span(), 100.0, *name)
 
     def _search(
         self, words: Sequence[Word], entries: Mapping[str, Sequence[_Entry]], cost: float
@@ -138,6 +155,11 @@ class Names:
                 score = _compare_runs(run, entry) - cost
                 if score >= ENOUGH:
                     yield Mention(run[0].start, run[-1].end, score, entry.entity, entry.language)
+
+
+def _fold_letters(text: str) -> str:
+    """Return a text of the same length, without case."""
+    return "".join(y if len(y := x.casefold()) == 1 else x for x in text)
 
 
 def _bound(name: str) -> str:
@@ -178,6 +200,8 @@ def _compare(word: Word, part: Word, inflected: bool, exact: bool) -> float:
 
 def _exchanges(word: str, part: str) -> bool:
     """Tell whether a short word has another ending than a name, with a consonant: that, Thai."""
+    if word[:1] in JOINING and word[:1] != part[:1]:  # a preposition
+        return False
     stem = Prefix.similarity(word, part)
     endings = word[stem:], part[stem:]
     return all(endings) and not VOWELS.issuperset("".join(endings))

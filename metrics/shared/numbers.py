@@ -56,7 +56,7 @@ def _spell_number(number: int, language: str) -> Iterator[str]:
 
 def read_date(name: str, language: str) -> date | None:
     """Read a date; None for other texts."""
-    with suppress(ValueError):  # no such day
+    with suppress(OverflowError, ValueError):  # no such day
         if match := ISO.fullmatch(name):
             return date(*map(int, match.groups()))
         words = [fold_word(word) for word in WORD.findall(name)]

@@ -18,34 +18,39 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyprobe.metrics.shared.names import Mention, NamePool, Names
-from polyprobe.metrics.shared.words import WORD, fold_word
+from polyprobe.metrics.shared.words import UNSEEN, WORD, fold_word
 
 KINDS = (
     *("right", "right_english", "right_other"),  # in the language asked, in English, in another
     *("another", "outside", "refusal", "empty"),  # an entity of the pool, none of its names
 )
 LONGEST = 20_000  # characters of an answer that are read
+NO_UNSEEN = str.maketrans("", "", UNSEEN)
 BLANKS = dict.fromkeys(map(ord, {*punctuation, *"、？"} - {*"-%"}), " ")
 MOST = 3  # entities of an answer; a longer list answers nothing
 
 THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL)
 TAG = re.compile(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
 MARKUP = re.compile(r"[*_`#]+")
-SENTENCE = re.compile(r"(?<=[.!?…])\s+|[。!?।॥؟]\s*|\n+")
-INSIDE = re.compile(r"(?:\b\w|\b(?:Dr|Mr|St|Mt|Prof|No|vs))\.$")  # the stop is no end: U. S.
+CLOSING = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL)  # the template opened it
+SENTENCE = re.compile(r"(?<=[.!?…])\s+|[。！？!?।॥؟۔։።။។]\s*|\n+")
+INSIDE = re.compile(r"\b(?:\w|\d\d|Dr|Mr|St|Mt|Prof|No|vs)\.$")  # the stop is no end: U. S.
 # Words that negate a name: before it, or behind it, with at most two others between them.
 BEFORE = frozenset(
     (
         *("not", "no", "n't", "isn't", "wasn't", "nicht", "kein", "keine", "keinen", "pas", "non"),
-        *("não", "не", "ні", "ليس", "ليست", "δεν", "όχι", "niet", "nie", "ikke", "inte", "si"),
-        "hakuna",
+        *("não", "не", "ні", "ليس", "ليست", "δεν", "όχι", "niet", "nie", "ikke", "inte"),
     )
 )
+# Where words mean something else, by first subtag of the language asked: no Brasil, in Brazil
+BEFORE_IN = {"sw": BEFORE | {"si", "hakuna"}, **dict.fromkeys(("gl", "pt"), BEFORE - {"no"})}
 BEHIND = frozenset(("değil", "değildir", "नहीं", "नभई", "होइन", "nicht"))
 BETWEEN = 2  # words
 NEAR = 60  # characters beside a name that are read
-REMARK_BEFORE = re.compile(r"\b(?:question|phrase|sentence|written|text|translated)(?: is)? in\W*$")
-REMARK_BEHIND = re.compile(r"\W*(?:language|dili|dilinde|भाषा)\b")
+REMARK_BEFORE = re.compile(
+    r"\b(?:question|phrase|sentence|written|text|translated)(?: is)? in\W*$", re.IGNORECASE
+)
+REMARK_BEHIND = re.compile(r"\W*(?:(?:language|dili|dilinde)\b|भाषा)", re.IGNORECASE)
 REFUSAL = re.compile(
     r"\b(?:i(?: am|'m) (?:not sure|sorry|unable)|i (?:do not|don't|cannot|can't|couldn't)|unknown"
     r"|je ne (?:sais|connais|peux)|je n'ai|désolé|no (?:lo )?sé|lo siento|weiß (?:es )?nicht"
@@ -72,6 +77,7 @@ class Passage(NamedTuple):
     names: list[Mention]
     # form, whether it is exact, and the words beside it
     echoes: Collection[tuple[str, bool, tuple[str, str]]]
+    negations: frozenset[str]  # that stand before a name
 
 
 def drop_echoes(sentence: Passage) -> list[Mention]:
@@ -97,7 +103,7 @@ def drop_negated(sentence: Passage) -> list[Mention]:
         before = _list_words(sentence.text[max(end, name.start - NEAR) : name.start])
         after = _list_words(sentence.text[name.end : min(start, name.end + NEAR)])
         reach = before[-1 - BETWEEN :], after[: 1 + BETWEEN]
-        if BEFORE.isdisjoint(reach[0]) and BEHIND.isdisjoint(reach[1]):
+        if sentence.negations.isdisjoint(reach[0]) and BEHIND.isdisjoint(reach[1]):
             names.append(name)
         end = name.end
     return names
@@ -132,19 +138,20 @@ class Judge:
         self, pool: NamePool, language: str, lemma: Callable[[str], str] = lambda word: word
     ) -> None:
         self._names, self._language = Names(pool, language, lemma), language
+        self._negations = BEFORE_IN.get(re.split("[-_]", language)[0], BEFORE)
 
     def read(self, answer: str, question: str, right: Collection[str]) -> Verdict:
         """Return the verdict on an answer; `right` are the ids of the right entities."""
         text = strip_answer(answer)
         if not WORD.search(text):
             return Verdict("empty")
-        asking = unicodedata.normalize("NFC", question[:LONGEST])
+        asking = unicodedata.normalize("NFC", question[:LONGEST].translate(NO_UNSEEN))
         mentions = [(_look_around(asking, x), x.score) for x in self._names.find(asking)]
         echoes = {(form, score == 100, sides) for (form, sides), score in mentions}
         for part in split_sentences(text):
-            names = self._names.find(part)
+            names = self._names.find(part, right)
             for rule in RULES:
-                names = rule(Passage(part, names, echoes))
+                names = rule(Passage(part, names, echoes, self._negations))
             if names:
                 name = next((x for x in names if x.entity in right), names[0])
                 words = part[name.start : name.end]
@@ -193,6 +200,8 @@ def read_pool(names: Any) -> Pool:
     for entity, languages in names.items():
         if not isinstance(languages, Mapping):
             raise ValueError(f"{entity!r} in 'names' is {languages!r:.60}; {example}")
+        if not all(isinstance(x, str) for x in languages):
+            raise ValueError(f"{entity!r} in 'names' has languages {[*languages]!r:.60}; {example}")
         pool[entity] = {x: [of] if isinstance(of, str) else of for x, of in languages.items()}
         for language, several in pool[entity].items():
             listed = isinstance(several, list | tuple)
@@ -264,8 +273,8 @@ def strip_answer(answer: str) -> str:
     >>> strip_answer("<think>Berlin?</think>It is **Paris**.<br>")
     'It is  Paris . '
     """
-    text = unicodedata.normalize("NFC", THINKING.sub("", answer[:LONGEST]))
-    text = MARKUP.sub(" ", TAG.sub(" ", text))
+    text = CLOSING.sub("", THINKING.sub("", answer))[:LONGEST].translate(NO_UNSEEN)
+    text = MARKUP.sub(" ", TAG.sub(" ", unicodedata.normalize("NFC", text)))
     return "".join(" " if unicodedata.category(x) == "Cc" and x != "\n" else x for x in text)
 
 
@@ -273,7 +282,8 @@ def split_sentences(text: str) -> Iterable[str]:
     """Yield the sentences of a text: its lines, cut behind final marks."""
     start = 0
     for match in SENTENCE.finditer(text):
-        if not INSIDE.search(text[start : match.start()]):
+        near = max(start, match.start() - 6)
+        if "\n" in match[0] or not INSIDE.search(text, near, match.start()):
             yield text[start : match.start()]
             start = match.end()
     yield text[start:]
