@@ -57,28 +57,32 @@ class Judges:
         self.names, self._verdicts = objects.names, dict[tuple[Any, ...], Verdict]()
         self._judges: dict[tuple[Any, ...], Judge | Containment] = {}
         self._lemmas: dict[str, Callable[[str], str] | None] = {}
-        self._pools: dict[str, Pool] = {
-            relation: {name: {} for name in names} for relation, names in objects.names.items()
+        # Relations may share their objects
+        self._pools: dict[tuple[str, ...], Pool] = {
+            tuple(names): {name: {} for name in names} for names in objects.names.values()
         }
         relations = tables[first]["relation"].to_pylist()
         for language, table in tables.items():
             labels = table["candidates"]
             for relation, places in objects.places.items():
-                for name, (row, index) in zip(self.names[relation], places, strict=True):
-                    self._pools[relation][name][language] = {labels[row][index].as_py(): None}
+                names = self.names[relation]
+                pool = self._pools[tuple(names)]
+                for name, (row, index) in zip(names, places, strict=True):
+                    pool[name].setdefault(language, {})[labels[row][index].as_py()] = None
             rows = zip(relations, objects.answers, read_forms(table), strict=True)
             for relation, numbers, forms in rows:
                 if len(numbers) == 1:  # else a form may be of each
-                    pool = self._pools[relation][self.names[relation][numbers[0]]]
-                    pool[language] |= dict.fromkeys(forms)
+                    names = self.names[relation]
+                    pool = self._pools[tuple(names)]
+                    pool[names[numbers[0]]][language] |= dict.fromkeys(forms)
 
     def read(self, language: str, row: Mapping[str, Any], answer: str) -> Verdict:
         """Return the verdict on the answer to a row with `relation`, `prompt` and `answers`."""
-        relation = row["relation"]
-        key = language, tuple(self.names[relation])  # relations may share their objects
+        names = self.names[row["relation"]]
+        key = language, tuple(names)
         if key not in self._judges:
-            self._judges[key] = self._make_judge(self._pools[relation], language)
-        right = (*(self.names[relation][k] for k in row["answers"] or ()),)
+            self._judges[key] = self._make_judge(self._pools[key[1]], language)
+        right = (*(names[k] for k in row["answers"] or ()),)
         case = *key, row["prompt"], answer, right
         if case not in self._verdicts:  # a donor's answer is that of its own row
             question = row["prompt"].rpartition(SENTENCE_START)[2].replace(SLOT, "")

@@ -308,7 +308,7 @@ def _join_answer(
     """Bring what a reply says of a row into the order of its candidates, with these names."""
     labels, values, tokens = [*map(_tidy, row["candidates"])], reply.values, reply.tokens
     if isinstance(options, JudgeOptions):
-        return RowScores(place, ANSWER, [], None, reply.text, reply.context)
+        return RowScores(place, ANSWER, [], None, reply.text or "", reply.context)
     names = labels if reply.names is None else [_tidy(str(name)) for name in reply.names]
     scoring, n = options.scoring or SCORED, len(labels)
     if values is None:

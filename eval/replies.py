@@ -44,7 +44,7 @@ class Reply(NamedTuple):
     tokens: Sequence[int] | None = None
     donor: str | None = None  # the fact in whose sentence the candidates are instead
     context: str | None = None  # what a harness had in front of them
-    text: str = ""  # a free answer, instead of names and values
+    text: str | None = ""  # a free answer, instead of names and values
 
 
 def read_source(
@@ -133,7 +133,10 @@ def _read_replies(
     for column, reader in (("filtered_resps", _read_lm_eval), ("model_response", _read_lighteval)):
         if column in table:
             rows = enumerate(table.to_dict("records"), start=1)  # lm-eval may have several filters
-            yield from (reader(n, x) for n, x in rows if x.get("filter", "none") == "none")
+            for reply in (reader(n, x) for n, x in rows if x.get("filter", "none") == "none"):
+                if free and not isinstance(reply.text, str):
+                    raise ValueError(f"row {reply.row} has no answer that the model wrote")
+                yield reply
             return
     table = _take_texts(table) if free else table
     if "id" in table and not {*KEYS} & {*table} and not isinstance(table["id"].iloc[0], list):
@@ -169,7 +172,7 @@ def _read_replies(
         of_run, donor = "donor_scores" in row, row.get("donor")
         donor = donor if isinstance(donor, str) and donor else None
         reply = Reply(row["number"], row.get("language"), place, names, values, tokens)
-        reply = reply._replace(text=_read_free(row["scores"])) if free else reply
+        reply = reply._replace(text=_read_free(row["scores"], row["number"])) if free else reply
         yield reply if of_run else reply._replace(donor=donor)
         if of_run and row["donor_scores"]:
             yield reply._replace(values=row["donor_scores"], donor=donor)
@@ -184,8 +187,12 @@ def _take_texts(table: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=[x for x in CELLS if x in table and x != "language"])
 
 
-def _read_free(answer: Any) -> str:
+def _read_free(answer: Any, row: int) -> str:
     """Return an answer as a text: empty for none, and a number as it was before pandas."""
+    if not isinstance(answer, str) and hasattr(answer, "__len__"):  # a list of one answer
+        if isinstance(answer, Mapping) or len(answer) != 1 or not isinstance(answer[0], str):
+            raise ValueError(f"row {row} has {answer!r:.60}; expected a text")
+        return answer[0]
     if isinstance(answer, float):
         return "" if isnan(answer) else str(int(answer) if answer.is_integer() else answer)
     return "" if answer is None or answer is pd.NaT else str(answer)
@@ -212,7 +219,7 @@ def _read_lm_eval(number: int, row: Row) -> Reply:
     pairs = [[*request.values()] for request in row["arguments"].values()]
     keys, donor = _name_fact(row["doc"], row["row"])
     names, values = [choice for _, choice in pairs], row["filtered_resps"]
-    text = str(values[0])  # where it is generated
+    text = values[0] if isinstance(values[0], str) else None  # where it is generated
     return Reply(number, None, keys, names, values, None, donor, str(pairs[0][0]), text)
 
 
@@ -225,7 +232,7 @@ def _read_lighteval(number: int, row: Row) -> Reply:
     values = response["logprobs"][: 0 if response["truncated_tokens_count"] else n]
     tokens = [sum(token >= 0 for token in ids) for ids in response["output_tokens"][:n]]
     language, names = task and task[1], doc["choices"][:n]
-    text = "".join((response.get("text") or ())[:1])
+    text = next(iter(response.get("text") or ()), None)
     return Reply(number, language, keys, names, values, tokens, donor, doc["query"], text)
 
 

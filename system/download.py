@@ -235,7 +235,10 @@ def read_archive(url: str, sha256: str, mirror: Path | None = None) -> bytes:
     archive = mirror / name
     if not archive.is_file():
         raise PolyprobeError(f"no archive {name} in the mirror folder {mirror}; download {url}")
-    content = archive.read_bytes()
+    try:
+        content = archive.read_bytes()
+    except OSError as error:
+        raise PolyprobeError(f"cannot read {archive}: {error.strerror or error}") from error
     _check(content, sha256, str(archive))
     return content
 

@@ -134,6 +134,7 @@ def replacing(target: Path, folder: Path) -> Iterator[Path]:
     new, old = (target.with_name(f".{target.name}.{state}") for state in ("new", "old"))
     shutil.rmtree(new, ignore_errors=True)
     try:
+        new.unlink(missing_ok=True)  # a file
         new.mkdir(parents=True)
         yield new
         if target.exists():

@@ -192,7 +192,8 @@ def tidy(
     for column in columns:
         text = pl.col(column)
         suspect = text.str.contains_any(list(INVISIBLE)) | text.str.contains(_MIXED)
-        cells = rows.select(text, "language", mark=suspect | (pl.col("language") == CHINESE))
+        mark = text.is_not_null() & (suspect | (pl.col("language") == CHINESE))
+        cells = rows.select(text, "language", mark=mark)
         texts = [change(x, language) if mark else x for x, language, mark in cells.iter_rows()]
         rows = rows.with_columns(pl.Series(column, texts, pl.String).str.strip_chars())
     return rows

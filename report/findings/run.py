@@ -325,7 +325,8 @@ def list_conditions(results: Mapping[str, Any]) -> list[str]:
     source = split_signature(results["signature"])
     if "imported" in source:
         unknown = source["unknown"].replace("+", ", ")
-        lines.append(f"scores from elsewhere: {source['imported']}; unknown: {unknown}")
+        what = "answers" if "verdicts" in results else "scores"
+        lines.append(f"{what} from elsewhere: {source['imported']}; unknown: {unknown}")
     lines += [f"{n:,} rows left out: {name}" for name, n in counts.get("rows", {}).items()]
     if not reader.list_undefined(results):  # explained with their values
         lines += filter(None, [reader.explain_missing(results)])

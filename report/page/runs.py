@@ -106,8 +106,10 @@ def write_pages(
     if output:
         data: dict[str, Any] = {} if decoded else {"runs": list_examples(runs, names)}
         if not decoded and parts.Titles.PAIRS in drawings:
-            part = next(part for part in report.parts if part.ranked_pairs)
-            data["pair"] = part.ranked_pairs[-1]  # the least consistent one
+            # the least consistent one; if none is defined, the first
+            pairs = (part.ranked_pairs for part in report.parts)
+            default = [report.parts[0].results["languages"][:2]]
+            data["pair"] = next(filter(None, pairs), default)[-1]
         write_finding(finding, output, **data)
     return dict(finding.pictures)
 

@@ -41,6 +41,8 @@ class AnswerScorer(FirstPieceScorer):
         super().__init__(*args, **options)
         self.n_written = answer_tokens
         self.stop = None if self.chat else LINE
+        if isinstance(self.engine, ServedEngine):
+            self.engine.repeats = False
         self.scoring = f"answer-{answer_tokens}" + "-line" * bool(self.stop)
         self.show = partial(show_prompt, self.chat, self.sentinel)
 

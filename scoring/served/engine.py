@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from polyprobe.schema.run.folder import AGREE
-from polyprobe.scoring.engine import Forecast, Input, Plan, Progress
+from polyprobe.scoring.engine import Forecast, Ids, Input, Plan, Progress
 from polyprobe.scoring.options import PRODUCTS
 from polyprobe.system import sending
 from polyprobe.system.messages import PolyprobeError, report
 
 from .cover import Prompt, PromptReads, cover
-from .server import TIMEOUT, Answer, Form, RefusedError, Server, new_client
+from .server import TIMEOUT, Answer, Form, RefusedError, Server, new_client, readable
 from .values import find_floor
 
 # A server that is restarted needs a minute; one that is gone ends the run after about eight.
@@ -41,13 +41,14 @@ class ServedEngine:
         # Refuses a server that has another model than before; set by the handshake
         self.check: Callable[[Any], Awaitable[None]] | None = None
         self.exact = server.exact  # whether every read has a value; others are NaN
+        self.repeats = True  # whether some prompts are sent again at the end, which texts are not
         self._away = False
         self._prompts = self._silent = 0  # of servers that are not exact
 
     def forecast(self, plan: Plan) -> Forecast:
         """Return the work of a plan: HTTP requests, prompts in them, tokens of the prompts."""
         reads = cover(plan, self.server.reach)
-        parts = (reads, self._choose_again(reads))
+        parts = (reads, self._choose_again(reads) if self.repeats else [])
         batches = [batch for part in parts for batch in self.server.batches(part)]
         prompts = [reads.prompt for batch in batches for reads in batch]
         return Forecast(len(batches), len(prompts), sending.run_async(self._count_tokens(prompts)))
@@ -163,16 +164,26 @@ class ServedEngine:
     ) -> None:
         requests = sending.Requests(PACE, None, TIMEOUT)
 
+        async def write(prompts: list[Ids]) -> list[str]:
+            with readable():
+                answers = await self.server.write(client, prompts, form)
+                if not all(isinstance(text, str) for text in answers):
+                    raise TypeError
+            return answers
+
         async def send(batch: list[PromptReads]) -> None:
             prompts = [entry.prompt.ids for entry in batch]
-            write = partial(self.server.write, client, prompts, form)
-            answers = await self._insist(requests, partial(self._ask_once, client, write, []))
+            answers = await self._insist(
+                requests, partial(self._ask_once, client, partial(write, prompts), [])
+            )
             texts.update(zip(map(Input, prompts), answers, strict=True))
             progress(len(texts), len(inputs))
 
         entries = [PromptReads(Prompt(row.ids), [], []) for row in inputs]
         async with new_client() as client:
             await sending.run_each(send, self.server.batches(entries), self.server.parallel)
+            if self.check and inputs:
+                await self._insist(requests, partial(self.check, client))
 
     def _read(self, client: Any, batch: Sequence[PromptReads]) -> sending.Send[list[Answer]]:
         """Return what requests the answers to a batch once, and checks them."""

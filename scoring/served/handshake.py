@@ -381,7 +381,10 @@ class AnswerChecks(ChatChecks):
             write = partial(self._server.write, client, form=Form(N_CHILDREN, None))
             with readable():
                 rows.append([await self._sender.send(partial(write, [x])) for x in texts])
-        return "" if rows[0] == rows[1][::-1] else None
+        if rows[0] == rows[1][::-1]:
+            return ""
+        report("warning: the server answers the same questions differently when asked again")
+        return None
 
 
 def _compare_ends(prompt: Prompt, first: Answer, second: Answer) -> float:

@@ -1,6 +1,7 @@
 """The recipe `xfakt`: questions about 13 countries in their 13 languages."""
 
 import io
+import re
 import zipfile
 
 import polars as pl
@@ -47,8 +48,16 @@ def test_rows_are_parallel_and_have_the_names_of_the_country(tmp_path):
             "French.csv has other rows than English",
         ),
         (
-            lambda path: path.write_text(path.read_text().rpartition("lakes")[0]),
+            lambda path: path.write_text(path.read_text().rpartition("\n")[0].rpartition("\n")[0]),
             "French.csv has other rows than English",
+        ),
+        (
+            lambda path: path.write_text(path.read_text().partition("\n")[0]),
+            "French.csv is no table of X-FaKT: it has no rows",
+        ),
+        (
+            lambda path: path.write_text(re.sub(r"\n[^,]*,", "\n,", path.read_text(), count=1)),
+            "French.csv is no table of X-FaKT: row 1 has an empty cell",
         ),
     ],
 )

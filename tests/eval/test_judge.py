@@ -7,13 +7,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from datasets import Dataset
 
 from polyprobe.eval import judge_answers
+from polyprobe.schema.columns import Row, to_table
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import ANSWERS, Run
 from polyprobe.system.messages import PolyprobeError
 from tests.hub.client import run_polyprobe
 from tests.making.facts import number_subjects, write_facts
+from tests.making.subjects import write_subjects
 
 NAMES = {"en": "English", "ru": "Russian", "zh_hans": "zh-Hans"}
 # For each capital of facts.py by number: answers that name it, and their verdicts.
@@ -180,7 +183,7 @@ def test_no_answer_is_lost(suffix, rows, facts, tmp_path):
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        *((1990, "1990"), (2.5, "2.5"), (None, ""), (True, "True"), (["Rome"], None)),
+        *((1990, "1990"), (2.5, "2.5"), (None, ""), (True, "True"), (["Rome"], "Rome")),
         ("R\ud800me", "R\ufffdme"),
     ],
 )
@@ -247,3 +250,39 @@ def test_half_a_file_is_judged_if_it_is_allowed(rows, facts, tmp_path):
     judged = Run(tmp_path / "run").read("ru").to_pylist()
     facts_left = {row["fact_id"] for row in judged}
     assert all(row["donor_answer"] is None or row["donor"] in facts_left for row in judged)
+
+
+def test_relations_with_the_same_objects_may_name_them_differently(tmp_path):
+    labels = {"P1": ["Аня", "Боря", "Вера"], "P2": ["Ёж", "Лось", "Выдра"]}
+    facts = [
+        Row(
+            f"{x}:{k}",
+            x,
+            f"S{k}",
+            "ABC"[k],
+            f"s{k}",
+            f"{x} s{k}: [Y].",
+            names,
+            [*"ABC"],
+            [k],
+            [],
+            "",
+        )
+        for x, names in labels.items()
+        for k in range(3)
+    ]
+    dataset = {"ru": Dataset(to_table(facts))}
+    right = [row.candidates[row.answers[0]] for row in facts]
+    answers = [{"row": k, "language": "ru", "answer": x} for k, x in enumerate(right)]
+    assert judge_answers(answers, dataset)["accuracy"] == {"ru": 1.0}
+
+
+def test_a_report_shows_a_model_that_names_nothing(tmp_path):
+    """No pair has centred RankC or COverlap; pools of the dataset are not all objects."""
+    dataset = write_subjects(tmp_path / "facts")
+    table = [{"row": k, "en": "none", "ru": ""} for k in range(24)]
+    file = write(table, tmp_path / "a.csv")
+    words = ["judge", str(file), "--dataset", str(dataset), "--output", "run"]
+    result = run_polyprobe(*words, home=tmp_path, folder=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "run" / "report.html").is_file()

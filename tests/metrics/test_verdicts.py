@@ -45,6 +45,8 @@ TAKEN_AWAY = {  # language, answer, right entity, question; the verdict with the
     "drop_remarks": [
         (("en", "The question in Greek is about France", GREECE), "another", "right"),
         (("en", "Greek language: France", GREECE), "another", "right"),
+        (("en", "Written in Greek. France", GREECE), "another", "right"),
+        (("hi", "Greek भाषा में France", GREECE), "another", "right_english"),
     ],
     "drop_lists": [(("en", "France, Greece, Nepal, India", FRANCE), "outside", "right")],
 }
@@ -104,8 +106,8 @@ NAMES = {  # what is taken out: language, answer, right entity; verdict with it 
         *(("en", "Hm. It is India. France is far.", FRANCE), "another", "right"),
     ),
     "thinking": (
-        *(verdicts, "THINKING", NEVER),
-        *(("en", "<think>India? No.</think>France", FRANCE), "right", "another"),
+        *(verdicts, "CLOSING", NEVER),
+        *(("en", "India? No.</think>France", FRANCE), "right", "another"),
     ),
     "thinking without an end": (
         *(verdicts, "THINKING", NEVER, ("en", "<think>It is India", INDIA), "empty", "right"),
@@ -203,7 +205,57 @@ def test_bad_input_has_a_verdict(case, language):
     answer, kind = BAD[case]
     found = Judge(POOL, language).read(answer, "Where?", [FRANCE, THAI])
     assert found.kind.partition("_")[0] == kind
-    assert found.text in answer or kind != "right"
+    assert found.text in answer.translate(verdicts.NO_UNSEEN) or kind != "right"
+
+
+OF_ONE_NAME = [  # language, name of the right entity, answer
+    *(
+        ("fr", name, name)
+        for name in ("Côte d'Ivoire", "N'Djamena", "L'Aquila", "Xi'an", "O'Brien")
+    ),
+    *(("uk", name, name) for name in ("В'єнтьян", "вʼєтнамська")),
+    ("pt", "Brasil", "Fica no Brasil."),  # no English negation
+    ("it", "Francia", "Si trova in Francia."),
+    *(("he", "צרפת", "בצרפת"), ("he", "סין", "בסין"), ("ar", "مصر", "بمصر")),
+    ("zh", "土耳其", "伊斯坦布尔（İstanbul）在土耳其"),  # İ has two letters without case
+    *(("zh", "France", "答案是France。"), ("zh", "日本", "日\u200b本")),
+    ("ja", "ト\u3099イツ", "ドイツ"),
+    ("en", "Peru", "Could be Chile. Hmm.</think>\n\nPeru"),  # the template opened the thinking
+    ("en", "Peru", f"<think>{'x ' * 11_000}</think>Peru"),
+    ("de", "1879-03-14", "Am 14. März 1879."),
+]
+
+
+@pytest.mark.parametrize(("language", "name", "answer"), OF_ONE_NAME)
+def test_a_name_is_found(language, name, answer):
+    pool = {"right": {language: [name]}, "other": {"en": ["Chile"]}}
+    assert Judge(pool, language).read(answer, "?", ["right"])[:2] == ("right", "right")
+
+
+@pytest.mark.parametrize(
+    ("language", "answer"),
+    [
+        *(("zh", "希腊！印度"), ("zh", "希腊？印度"), ("zh", "希腊。印度")),
+        ("en", "Vitamin C.\nGreece, option B.\nIndia is not relevant"),
+    ],
+)
+def test_the_first_sentence_with_a_name_decides(language, answer):
+    assert read(language, answer, INDIA) == ("another", GREECE)
+
+
+def test_a_name_of_several_entities_is_that_of_the_right_one():
+    pool = {"state": {"en": ["Georgia"], "ja": ["ジョージア"]}}
+    pool["country"] = pool["state"]
+    for language, [name] in pool["state"].items():
+        judge = Judge(pool, language)
+        assert judge.read(name, "?", ["country"])[:2] == ("right", "country")
+        assert judge.read(name, "?", ["other"])[:2] == ("another", "state")
+
+
+def test_a_loop_of_short_sentences_is_cut_in_linear_time():
+    """Quadratic work took 3 seconds for each; the limit of the suite's tests is far less."""
+    for _ in range(20):
+        assert Judge(POOL, "en").read("a. " * 6600, "?", [FRANCE]).kind == "outside"
 
 
 def test_a_long_question_costs_no_more_than_a_long_answer():

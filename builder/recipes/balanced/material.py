@@ -230,8 +230,10 @@ def measure_coverage(
     content: Facts, facts: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]
 ) -> np.ndarray:
     """Return the layers of `facts` by the labels and prompts in `content` and by `templates`."""
-    subjects, objects = (facts.select(id=end) for end in ("subject_id", "object_id"))
-    labelled = mark(content.labels, subjects, languages) & mark(content.labels, objects, languages)
+    ids = pl.concat([facts["subject_id"], facts["object_id"]]).unique().sort().alias("id")
+    has_label = mark(content.labels, ids.to_frame(), languages)
+    ends = (ids.search_sorted(facts[end]).to_numpy() for end in ("subject_id", "object_id"))
+    labelled = np.logical_and(*(has_label[places] for places in ends))
     templated = mark(templates, facts.select("relation"), languages)
     prompted = mark(content.prompts, facts, languages)
     return np.stack([labelled, labelled & prompted, labelled & templated])

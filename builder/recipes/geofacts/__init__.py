@@ -62,6 +62,8 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
 def label(language: str, relation: str, entity: str) -> str:
     """Return the name of a relation's object in a language."""
     names = load_labels(language)[relation]
+    if relation != "P36":
+        return names[entity]
     # CLDR omits a city from Latin-script locales if its name is the last part of the zone's id.
     return names.get(entity) or entity.rsplit("/", 1)[1].replace("_", " ")
 

@@ -31,9 +31,14 @@ def read_questions(folder: Path, language: str) -> pl.DataFrame:
     """Read the rows of a language: its question, the label of its country, and its kind."""
     path = folder / f"{FILES[language]}.csv"
     try:
-        return pl.read_csv(path, columns=COLUMNS)
+        rows = pl.read_csv(path, columns=COLUMNS, infer_schema=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise PolyprobeError(f"{path} is no table of X-FaKT: {one_line(error)}") from error
+    empty = rows.select(pl.any_horizontal(pl.all().is_null()).arg_true()).to_series()
+    if len(empty) or not len(rows):
+        place = f"row {empty[0] + 1} has an empty cell" if len(empty) else "it has no rows"
+        raise PolyprobeError(f"{path} is no table of X-FaKT: {place}")
+    return rows
 
 
 def list_names(language: str, iso: str, label: str) -> list[str]:
@@ -61,7 +66,14 @@ def make_configs(
         rows = read_questions(folder, language)
         if rows["label"].to_list() != english["label"].to_list():
             raise PolyprobeError(f"{folder}: {FILES[language]}.csv has other rows than English")
-        first = dict(zip(countries[::-1], rows["answers"].reverse(), strict=True))
+        first: dict[str, str] = {}
+        for number, (label, iso) in enumerate(zip(rows["answers"], countries, strict=True), 1):
+            same = [x for x, of in first.items() if of == label]
+            if first.setdefault(iso, label) != label and same:
+                raise PolyprobeError(
+                    f"{folder / FILES[language]}.csv, row {number}: {label!r} is the name of "
+                    f"another country than in English.csv; rows must be parallel"
+                )
         names = {iso: list_names(language, iso, first[iso]) for iso in order}
         tables[language] = to_table(
             Row(

@@ -19,6 +19,7 @@ REPLIES = {  # by what the server is like: the message of an answer
     "thinks to the end": lambda city: {"content": None, "reasoning_content": city},
     "parts": lambda city: {"content": [{"type": "text", "text": city}]},
     "nothing": lambda city: None,
+    "a text": lambda city: city,
 }
 REFUSALS = {
     "locked": (401, {"error": {"message": "Incorrect API key provided."}}),
@@ -52,7 +53,9 @@ def chatting(kind):
                 (x, y) for z in COUNTRIES for x, y in zip(COUNTRIES[z], CITIES[z], strict=True)
             ]
             city = next((city for country, city in pairs if country in text), "?")
-            message = REPLIES[kind](city)
+            behind = kind.removeprefix("later ")
+            early = behind != kind and len(bodies) < 20  # with the handshake
+            message = REPLIES["plain" if early else behind](city)
             choices = [{"index": 0, "message": message}] if message else []
             return self.reply(200, {"model": "m-2026", "choices": choices})
 
@@ -123,6 +126,8 @@ def test_a_chat_without_log_probabilities_gives_answers(kind, facts, tmp_path):
         ("policy", "violates our policy"),
         ("nothing", "no usable answer|an answer"),
         ("parts", "no usable answer|an answer"),
+        ("later nothing", "no usable answer"),
+        ("later a text", "no usable answer"),
     ],
 )
 def test_a_server_that_refuses_is_one_line(kind, message, facts, tmp_path):
