@@ -12,6 +12,7 @@ from polyprobe.schema.run.settings import Settings
 from polyprobe.system.messages import PolyprobeError
 
 Results = Mapping[str, Any]
+RunResults = Sequence[Sequence[Results]]  # of each row, results.json of its runs
 RELEASED = "contrastive-released"
 USUAL = {"bos": "auto", "chat": "none", "part": "all", "options": "default", "rows": "limit=none"}
 EXAMPLES = 3  # rows with one value that a message names
@@ -19,9 +20,7 @@ SHORT = 40  # characters of a list of languages, else those that not all rows ha
 LISTED = {"model", "revision", "base", "adapter", "code", "tokenizer", "handshake", "chat", "bos"}
 
 
-def find_differing(
-    settings: Sequence[Settings], results: Sequence[Sequence[Results]]
-) -> dict[str, list[str]]:
+def find_differing(settings: Sequence[Settings], results: RunResults) -> dict[str, list[str]]:
     """Find the settings that make figures incomparable: setting → its value in each row."""
     values = compare_settings(settings)
     if rare := values.pop("other languages", None):
@@ -34,9 +33,7 @@ def find_differing(
     }
 
 
-def find_shared(
-    settings: Sequence[Settings], results: Sequence[Sequence[Results]]
-) -> dict[str, str]:
+def find_shared(settings: Sequence[Settings], results: RunResults) -> dict[str, str]:
     """Find the settings with one unusual value in all rows: setting → that value."""
     columns = _read_settings(settings, results)
     signatures = [split_signature(row.signature) for row in settings]
@@ -49,24 +46,18 @@ def find_shared(
     }
 
 
-def _read_settings(
-    settings: Sequence[Settings], results: Sequence[Sequence[Results]]
-) -> dict[str, list[str]]:
+def _read_settings(settings: Sequence[Settings], results: RunResults) -> dict[str, list[str]]:
     """Read what a signature has under other names, or not at all: setting → value in each row."""
+    counts = [[part["n_queries"] for part in row] for row in results]
     return {
         "scoring": _list_scorings(settings),
         "bos": [*map(_read_bos, settings)],
         "chat": [*map(_read_chat, settings)],
         "part": [_join(row, _read_part) or "all" for row in results],
         "options": [_join(row, describe_options) or "default" for row in results],
-        "facts": [*map(_count_facts, results)],
+        # of a row's runs, the fewest and the most if they differ
+        "facts": [" to ".join(f"{n:,}" for n in sorted({min(row), max(row)})) for row in counts],
     }
-
-
-def _count_facts(results: Sequence[Results]) -> str:
-    """Count the facts of a row's runs, the fewest and the most if they differ."""
-    counts = sorted({part["n_queries"] for part in results})
-    return " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
 
 
 def list_loading(settings: Sequence[Settings]) -> list[str]:

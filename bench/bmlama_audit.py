@@ -74,13 +74,8 @@ def summarize_audit(config: str, audit: Audit) -> list[AuditLine]:
             language,
             audit.rows,
             audit.rows_parallel_in_all,
-            counts.not_parallel,
-            **{
-                field: counts.rows[field]
-                for field in AuditLine._fields
-                if field.startswith("rows_with_")
-            },
-            answer_position_p_value=float(f"{counts.p_value or 0:.3g}"),
+            *(counts[x] for x in AuditLine._fields[4:9]),
+            answer_position_p_value=float(f"{counts['answer_position_p_value'] or 0:.3g}"),
             accuracy_chance=round(total.chance or 0, 6),
             accuracy_frequency=round(total.frequency or 0, 6),
             accuracy_frequency_without_p530=round(

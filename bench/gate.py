@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from polyprobe.analysis.compare.gate import exceeds
+from polyprobe.analysis.compare.folders import exceeds
 from polyprobe.metrics.joint.significance import compare_figures
 from polyprobe.metrics.shared.intervals import Figure, mean_of
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polyprobe.builder.objects.find import ObjectSpan
-from polyprobe.builder.objects.lemmatizers import UNINFLECTED
 from polyprobe.builder.sources.fluent_mlama import REPOSITORY
+from polyprobe.metrics.shared.words import UNINFLECTED
 
 from .machine import find_cpu
 from .objects_rows import FUZZY, HEADS, THRESHOLD, Row, Way, find, read_rows, relabel

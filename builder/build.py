@@ -34,10 +34,8 @@ with explain_missing_extras("building"):
         write_card,
         write_config,
     )
-    from .recipes.balanced import build as balanced
+    from .recipes import balanced, own
     from .recipes.balanced.material import gather, trace_costs
-    from .recipes.mubench import build as mubench
-    from .recipes.own import build as own
     from .recipes.sentences import build as sentences
 
 
@@ -168,22 +166,25 @@ def build_own(request: OwnRequest, output: Path | None = None) -> tuple[Path, ba
 
 
 @check_arguments
-def build_mubench(
+def build_sourced(
+    name: str,
     source: str,
     languages: Sequence[str] = (),
     mirror: Path | None = None,
     output: Path | None = None,
 ) -> Path:
-    """Build BMLAMA as MuBench has it, linked to the published BMLAMA, and return its folder.
+    """Build a dataset from files of others, one of `recipes.SOURCED`, and return its folder.
 
-    `source` is a folder of BabyLM's JSON lines, or OWNER/NAME on the Hub (`aialt/MuBench`); the
-    others are those of `build_dataset`. PolyprobeError names file and line of a mistake.
+    `source` is a folder: of BabyLM's JSON lines (or OWNER/NAME on the Hub, `aialt/MuBench`), or of
+    X-FaKT's repository. The others are those of `build_dataset`. PolyprobeError names file and line
+    of a mistake.
     """
-    with open_folder(mubench.MUBENCH, output, mirror) as folder:
-        check_folder(folder, mubench.MUBENCH, list_configs(folder))
-        for config, tables in mubench.make_configs(source, languages, mirror).items():
+    recipe = load_recipe(name)
+    with open_folder(name, output, mirror) as folder:
+        check_folder(folder, name, list_configs(folder))
+        for config, tables in recipe.make_configs(source, languages, mirror).items():
             write_config(folder, config, tables)
-        write_card(folder, mubench.MUBENCH, (), mubench)
+        write_card(folder, name, (), recipe)
     return folder
 
 

@@ -12,17 +12,15 @@ import typer
 from typer.core import TyperGroup
 
 from polyprobe import __version__
-from polyprobe.system.messages import PolyprobeError, hide_secrets_in_logs, one_line
-from polyprobe.system.messages import report as report_line
+from polyprobe.system.messages import PolyprobeError, hide_secrets_in_logs, one_line, report
 
-from .analyses import board, compare, groups, relate, tokens
-from .audit import audit
+from .analyses import audit, board, compare, groups, relate, tokens
 from .build import app as build
 from .cache import cache
 from .list import list_kinds
 from .options import say
 from .publish import export, install, push
-from .runs import demo, evaluate, import_, metrics, report
+from .runs import demo, evaluate, import_, judge, metrics, report_runs
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
 
@@ -52,7 +50,7 @@ COMMANDS: dict[str, dict[str, tuple[Any, str]]] = {
         "install": (install, ""),
         "eval": (evaluate, "geolm --dataset geofacts --languages en,es,el --output runs/geo"),
         "compare": (compare, "runs/geo runs/other --output differences.html"),
-        "report": (report, "runs/geo runs/other --output both.html --figure rankc.pdf"),
+        "report": (report_runs, "runs/geo runs/other --output both.html --figure rankc.pdf"),
         "push": (push, "metrics/rankc OWNER/rankc --dry-run"),
     },
     MORE: {
@@ -60,6 +58,7 @@ COMMANDS: dict[str, dict[str, tuple[Any, str]]] = {
         "audit": (audit, "geofacts --output audit.html"),
         "tokens": (tokens, "geolm --dataset geofacts --languages en,es,el"),
         "import": (import_, "scores.csv --dataset geofacts --output runs/own"),
+        "judge": (judge, "answers.csv --dataset geofacts --output runs/own"),
         "metrics": (metrics, "runs/geo --by-relation"),
         "groups": (groups, "runs/geo --by continent"),
         "relate": (relate, "runs/geo --with subwords,script --output relate.html"),
@@ -131,7 +130,7 @@ def main() -> None:
     except (KeyboardInterrupt, SystemExit) as end:
         status = INTERRUPTED if isinstance(end, KeyboardInterrupt) else end.code
         if status == INTERRUPTED:
-            report_line("interrupted; run the same command again to resume")
+            report("interrupted; run the same command again to resume")
         sys.exit(status)
     except Exception as error:
         if not is_gate():  # whose traceback would end with 1
@@ -141,7 +140,7 @@ def main() -> None:
 
 def fail(message: str, status: int = 1) -> NoReturn:
     """End with one line on standard error."""
-    report_line(f"error: {message}")
+    report(f"error: {message}")
     # 1 is a lost figure to a build: a mistake is not decidable
     sys.exit(max(status, 2) if is_gate() else status)
 

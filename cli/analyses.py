@@ -1,4 +1,4 @@
-"""`polyprobe compare`, `groups`, `relate`, `board` and `tokens`: analyses of runs and datasets."""
+"""`polyprobe compare`, `groups`, `relate` and `board` of runs, `tokens` and `audit` of datasets."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,19 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
-from polyprobe.analysis.board import TABLES, check_folder
+from polyprobe.analysis.board import TABLES, check_output
 from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.analysis.groups import OF_FACTS, OF_LANGUAGES, GroupOptions, check_by
 from polyprobe.analysis.relate import NAMES, RelateOptions, check_with
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.options import check_model, check_model_revision
-from polyprobe.system.messages import PolyprobeError, check_ending
+from polyprobe.system.messages import PolyprobeError, check_ending, explain_missing_extras
 from polyprobe.system.options import option
 
 from .options import (
+    Dataset,
     MapOptions,
     Outputs,
+    PageOptions,
     PageOutputs,
     PictureOptions,
     checked,
@@ -48,8 +50,7 @@ def compare(
     flags = {"--output": options.page, "--figure": options.figure, "--fail-if": options.fail_if}
     if wordings and (flag := next((x for x in flags if flags[x]), None)):
         raise PolyprobeError(f"{flag} is for two runs; compare the wordings two at a time")
-    from polyprobe.analysis.compare.folders import PairOutcome, compare_folders
-    from polyprobe.analysis.compare.gate import find_status
+    from polyprobe.analysis.compare.folders import PairOutcome, compare_folders, find_status
     from polyprobe.report.findings.comparison import make_comparison_finding
     from polyprobe.report.page import write_comparison
     from polyprobe.schema.run.folder import Run
@@ -124,14 +125,12 @@ def relate(
 ) -> None:
     """Correlate RankC of pairs of languages with shared subwords, kinship, accuracy or any table.
 
-    It reports Pearson's and Spearman's correlations, as in the papers, and Mantel's test, because
-    pairs share languages.
+    Pearson's and Spearman's correlations, as in papers, and Mantel's test: pairs share languages.
     """
     splits = parse_splits(options.languages)
     from polyprobe.analysis.relate.relate import relate_run
     from polyprobe.report.findings.relate import make_relate_finding
     from polyprobe.schema.run.folder import Run
-    from polyprobe.system.messages import explain_missing_extras
 
     with explain_missing_extras("reading a tokenizer", any_package=True):
         result = relate_run(Run(run), split_list(items), options, splits)
@@ -144,28 +143,19 @@ class BoardOptions(PictureOptions, Outputs):
 
     output: Path | None = option(
         None,
-        "Write the page index.html and the tables to this folder, which `polyprobe push` uploads "
-        "as a static Space.",
-        check=check_folder,
+        "Write index.html and the tables to this folder, which `polyprobe push` makes a Space.",
+        check=check_output,
     )
     sort: str | None = option(
-        None,
-        "Sort by a figure (best first), name or parameters (default: the first figure of the "
-        "table).",
+        None, "Sort by a figure (best first), name or parameters (default: the first figure)."
     )
     figures: str | None = option(
-        None,
-        "Figures to show, comma-separated, such as accuracy,recall_at_k.recall@5 (default: the "
-        "headline figures that all runs have).",
+        None, "Figures to show, such as accuracy,recall_at_k.recall@5 (default: the headline ones)."
     )
     parameters: Path | None = option(
-        None,
-        "TSV file of models and parameter counts; overrides run.json.",
-        metavar="FILE",
+        None, "TSV file of models and parameter counts; overrides run.json.", metavar="FILE"
     )
-    despite_differences: bool = option(
-        False, "Accept runs that are not comparable, and show their differences."
-    )
+    despite_differences: bool = option(False, "Accept runs that differ; show the differences.")
     table: Path | None = option(
         None,
         "Write the table to this .csv, .tex or .md file.",
@@ -222,11 +212,9 @@ class TokenOptions(Outputs):
 def tokens(
     model: Annotated[
         str,
-        typer.Argument(
-            callback=checked(check_model), help="Hub id, local folder, GGUF file, or geolm."
-        ),
+        typer.Argument(callback=checked(check_model), help="Hub id, folder, GGUF file, or geolm."),
     ],
-    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
+    dataset: Dataset,
     options: TokenOptions,
 ) -> None:
     """Count the tokens of answers or candidates by language, with the tokenizer alone."""
@@ -235,7 +223,6 @@ def tokens(
     check_model_revision(model, options.revision)
     from polyprobe.schema.columns import fingerprint
     from polyprobe.schema.load import find_default, load_facts
-    from polyprobe.system.messages import explain_missing_extras
 
     tables = load_facts(dataset, options.config, splits, own_candidates=True)
     with explain_missing_extras("counting tokens"):
@@ -258,3 +245,46 @@ def tokens(
             "languages": {name: of_language.as_json() for name, of_language in counts.items()},
         },
     )
+
+
+@dataclass(frozen=True)
+class AuditOptions(PageOptions, Outputs):
+    """What is audited, and the files that are written."""
+
+    config: str | None = option(None, "Configuration of the dataset.")
+    languages: str | None = option(None, "Comma-separated language codes (default: all).")
+    templates: bool = option(
+        False, "Only count templates by relation, and their distance; default: all configurations."
+    )
+
+    def check(self) -> None:
+        """Refuse one file for two formats."""
+        super().check()
+        if self.json_file and self.json_file == self.page:
+            raise PolyprobeError(f"--json and --output both name {self.page}; choose two files")
+
+
+@take_options(AuditOptions)
+def audit(
+    dataset: Annotated[
+        str, typer.Argument(help="Folder, name, OWNER/NAME on the Hub, or a folder of BMLAMA TSVs.")
+    ],
+    options: AuditOptions,
+) -> None:
+    """Count the defects of a dataset by language, and their effect on RankC."""
+    if not Path(dataset).exists():
+        check_dataset_name(dataset)
+    with explain_missing_extras("the audit"):  # imports that take a second
+        from polyprobe.builder.audit import audit_tables
+        from polyprobe.builder.audit.report import make_audit_finding, to_json
+        from polyprobe.builder.audit.tables import count_parts, count_templates, read_tables
+        from polyprobe.builder.audit.templates import make_templates_finding, templates_json
+    splits, name = parse_splits(options.languages), Path(dataset).resolve().name
+    if options.templates:
+        counts = count_templates(dataset, options.config, splits)
+        options.write(make_templates_finding(counts, name), lambda: templates_json(counts))
+        return
+    tables = read_tables(dataset, options.config, splits)
+    result = audit_tables(tables, f"{name}/{options.config or 'default'}")
+    result = result._replace(parts=count_parts(dataset, tables))
+    options.write(make_audit_finding(result), lambda: to_json(result))

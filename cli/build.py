@@ -2,13 +2,14 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from polyprobe.builder.recipes import BALANCED, EXTENSIBLE, OWN, RECIPES, REQUESTED, load_recipe
+from polyprobe.builder.recipes import BALANCED, EXTENSIBLE, MUBENCH, RECIPES, REQUESTED, XFAKT
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
@@ -21,11 +22,9 @@ if TYPE_CHECKING:  # polars is an extra
     import polars as pl
 
     from polyprobe.builder.facts.files import Addition
-    from polyprobe.builder.recipes.balanced.build import Notes
+    from polyprobe.builder.recipes.balanced import Notes
 
-app = typer.Typer(
-    help="Make a dataset from its sources: Parquet files and a card.", no_args_is_help=True
-)
+app = typer.Typer(help="Make a dataset from its sources, with a card.", no_args_is_help=True)
 
 Texts = list[str] | None
 Mirror = Annotated[
@@ -55,7 +54,7 @@ def add_recipe(name: str) -> None:
         config: Annotated[
             Texts,
             typer.Option(
-                callback=one_of((*configs, *variants)),
+                callback=one_of("--config", (*configs, *variants)),
                 help=f"Comma-separated configurations (default: all): {names}.",
             ),
         ] = None,
@@ -67,7 +66,7 @@ def add_recipe(name: str) -> None:
         from polyprobe.builder import build
 
         added = build.files.read_addition(labels, templates)
-        selection = split_list(config) or [load_recipe(name).DEFAULT_CONFIG] * bool(added)
+        selection = split_list(config) or [build.load_recipe(name).DEFAULT_CONFIG] * bool(added)
         folder = build.build_dataset(name, selection, mirror, output)
         for base in selection:
             if added:
@@ -82,9 +81,7 @@ for name in RECIPES:
     add_recipe(name)
 
 
-@app.command(
-    BALANCED, epilog="Example: polyprobe build balanced --source mpararel --languages en,de,pl,fi"
-)
+@app.command(epilog="Example: polyprobe build balanced --source mpararel --languages en,de,pl,fi")
 @take_options(BalancedRequest)
 def balanced(
     source: Annotated[
@@ -96,9 +93,7 @@ def balanced(
     ],
     labels: Annotated[Texts, typer.Option(help=f"Sources of further labels, or {LABELS}")] = None,
     templates: Annotated[Texts, typer.Option(help=f"{MOST}, or {TEMPLATES}")] = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Show what each language costs; build nothing.")
-    ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what languages cost.")] = False,
     mirror: Mirror = None,
     output: Output = None,
     **options: Any,
@@ -111,9 +106,7 @@ def balanced(
     if plan:
         show_costs(build.plan_balanced(request, mirror))
         return
-    folder, notes = build.build_balanced(
-        request, mirror, output, lambda costs: show_costs(costs, limit=5)
-    )
+    folder, notes = build.build_balanced(request, mirror, output, partial(show_costs, limit=5))
     show_notes(notes)
     if added:
         build.extend_dataset(BALANCED, notes.config, added, output)
@@ -144,7 +137,7 @@ def make_request(
     return request, added
 
 
-@app.command(OWN, epilog="Example: polyprobe build own facts.csv --templates templates.toml")
+@app.command(epilog="Example: polyprobe build own facts.csv --templates templates.toml")
 @take_options(OwnRequest)
 def own(
     facts: Annotated[
@@ -163,11 +156,7 @@ def own(
     ],
     licence: Annotated[
         str,
-        typer.Option(
-            "--licence",
-            "--license",
-            help="Licence of your data on the Hub, such as cc-by-4.0; for push.",
-        ),
+        typer.Option("--licence", "--license", help="Licence of the data, such as cc-by-4.0."),
     ] = "unknown",
     output: Output = None,
     **options: Any,
@@ -182,32 +171,44 @@ def own(
     say(f"Wrote {notes.rows:,} rows in {notes.costs['asked'].sum()} languages to {folder}.")
 
 
-@app.command(epilog="Example: polyprobe build mubench aialt/MuBench --languages en,nl,zh")
-def mubench(
-    source: Annotated[
-        str,
-        typer.Argument(help="Folder with bmlama_LANG.valid.jsonl, …, or OWNER/NAME on the Hub."),
-    ],
-    languages: Annotated[Texts, typer.Option(help="Language codes (default: all).")] = None,
-    mirror: Mirror = None,
-    output: Output = None,
-) -> None:
-    """Build BMLAMA as MuBench and BabyLM 2026 have it, linked to BMLAMA."""
-    from polyprobe.builder import build
+def add_sourced(name: str, text: str, help_of_source: str, example: str) -> None:
+    """Add the subcommand of a dataset that is made of a folder of its authors."""
 
-    say(f"Wrote {build.build_mubench(source, split_list(languages), mirror, output)}.")
+    def command(
+        source: Annotated[str, typer.Argument(help=help_of_source)],
+        languages: Annotated[Texts, typer.Option(help="Language codes (default: all).")] = None,
+        mirror: Mirror = None,
+        output: Output = None,
+    ) -> None:
+        from polyprobe.builder import build
+
+        folder = build.build_sourced(name, source, split_list(languages), mirror, output)
+        say(f"Wrote {folder}.")
+
+    app.command(name, help=text, epilog=f"Example: polyprobe build {name} {example}")(command)
+
+
+add_sourced(
+    MUBENCH,
+    "Build BMLAMA as MuBench and BabyLM 2026 have it, linked to BMLAMA.",
+    "Folder with bmlama_LANG.valid.jsonl, …, or OWNER/NAME on the Hub.",
+    "aialt/MuBench --languages en,nl,zh",
+)
+add_sourced(
+    XFAKT,
+    "Build the questions of X-FaKT about 13 countries in their 13 languages.",
+    "Folder of the authors' repository, with English.csv and others.",
+    "X_FaKT/results",
+)
 
 
 @app.command(
-    "sentences",
     epilog="Example: polyprobe build sentences geofacts --languages es,ca --translator apertium",
 )
 @take_options(SentenceRequest)
 def sentences(
     dataset: Annotated[str, typer.Argument(help=f"{', '.join((*RECIPES, *REQUESTED))}.")],
-    translator_option: Annotated[
-        Texts, typer.Option(help="key=value of the translator; may be repeated.")
-    ] = None,
+    translator_option: Annotated[Texts, typer.Option(help="Its key=value; repeatable.")] = None,
     mirror: Mirror = None,
     output: Output = None,
     **options: Any,
@@ -238,7 +239,7 @@ def sentences(
     say(f"Outcome of every row: {folder / 'sentences' / name}.parquet")
 
 
-@app.command("sheet", epilog="Example: polyprobe build sheet bmlama --language eu --output eu.csv")
+@app.command(epilog="Example: polyprobe build sheet bmlama --language eu --output eu.csv")
 def sheet(
     dataset: Annotated[str, typer.Argument(help=f"{', '.join(EXTENSIBLE)}, or a built folder.")],
     language: Annotated[str, typer.Option(help="Code of the new language, such as eu.")],
@@ -270,7 +271,7 @@ def show_costs(costs: "pl.DataFrame", limit: int | None = None) -> None:
 
 def show_notes(notes: "Notes") -> None:
     """Print how many of the source's facts became rows, and why the others were excluded."""
-    from polyprobe.builder.recipes.balanced.build import IN_TOTAL
+    from polyprobe.builder.recipes.balanced import IN_TOTAL
 
     excluded = "; excluded:" if notes.left_out.height else ""
     say(f"{notes.facts:,} of {notes.source_facts:,} facts{excluded}")

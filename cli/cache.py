@@ -16,9 +16,7 @@ from .options import say
 if TYPE_CHECKING:
     from polyprobe.eval.work.score_store import Stored
 
-cache = typer.Typer(
-    help="List or delete the stored scores that later runs reuse.", no_args_is_help=True
-)
+cache = typer.Typer(help="List or delete the scores that runs reuse.", no_args_is_help=True)
 ABOUT = ("revision", "scoring", "dtype")
 
 
@@ -53,12 +51,8 @@ def info() -> None:
 
 @cache.command(epilog="Example: polyprobe cache clear --model bloom --dry-run")
 def clear(
-    model: Annotated[
-        str | None, typer.Option(help="Only models with this text in their name.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List the stores without deleting them.")
-    ] = False,
+    model: Annotated[str | None, typer.Option(help="Only models with this in their name.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List them; delete nothing.")] = False,
 ) -> None:
     """Delete stored scores; run folders are not changed."""
     from polyprobe.eval.work.score_store import list_stores, remove_store

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from polyprobe.builder.recipes import BALANCED, MUBENCH, OWN, RECIPES
+from polyprobe.builder.recipes import BALANCED, MUBENCH, OWN, RECIPES, XFAKT
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 from polyprobe.publish.export import RUN_FORMATS
@@ -44,6 +44,7 @@ def _list_datasets() -> Rows:
     yield f"build {BALANCED}", f"facts that all languages have, from {', '.join(FACT_SOURCES)}"
     yield f"build {OWN}", "your own facts and templates"
     yield f"build {MUBENCH}", "BMLAMA as MuBench and BabyLM 2026 have it"
+    yield f"build {XFAKT}", "questions about 13 countries in their 13 languages"
 
 
 def _list_metrics() -> Rows:
@@ -67,7 +68,7 @@ KINDS: dict[str, Callable[[], Rows]] = {
 def list_kinds(
     kind: Annotated[
         str | None,
-        typer.Argument(callback=one_of(KINDS), help=f"{', '.join(KINDS)} (default: all)."),
+        typer.Argument(callback=one_of("kind", KINDS), help=f"{', '.join(KINDS)} (default: all)."),
     ] = None,
 ) -> None:
     """List datasets, metrics, scorings, translators and export formats by name."""

@@ -3,16 +3,16 @@
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field, dataclass, fields, make_dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
 
 import typer
 from rich.console import RenderableType
 
 from polyprobe.eval.options import check_languages
-from polyprobe.report.pictures import LABELS, ORDERS
+from polyprobe.report.pictures import LABELS, ORDERS, check_figure
 from polyprobe.schema.languages import parse_languages, split_list
 from polyprobe.scoring.options import FREE
 from polyprobe.system.files import write_text
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from polyprobe.metrics.pictures.picture import Picture
     from polyprobe.report.finding import Finding
 
+Dataset = Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")]
 PICTURES = "Pictures for papers"
+_picture = partial(option, panel=PICTURES, needs="--figure FILE")
 # The parts of the help of a command, in order.
 PANELS = (
     *("", "Model", "Served models", "Chat", "Workers", f"Free decoding (--scoring {FREE})"),
@@ -38,8 +40,7 @@ def take_options(*groups: type[Options]) -> Callable[[Function], Function]:
     group = make_dataclass("CommandOptions", [], bases=groups, frozen=True)
     declared = collect_options(group)
 
-    # The values are checked when the group is made, not by typer, so that a mistake has the same
-    # words as in a script.
+    # Checked when the group is made, not by typer: a mistake has the same words as in a script.
     def change(function: Function) -> Function:
         parts = signature(function, eval_str=True).parameters.values()
         options = [
@@ -75,20 +76,14 @@ def _make_parameter(part: "Field[Any]", declaration: Declaration) -> Parameter:
     """Make the parameter of a command for the field of a declaration."""
     keywords: dict[str, Any] = {"help": declaration.help, "metavar": declaration.metavar}
     keywords |= {"rich_help_panel": declaration.panel} if declaration.panel else {}
-    kind: Any = str
-    if part.type == Path | None:
-        kind = Path
-    elif isinstance(part.default, bool) or part.type == bool | None:
-        kind = bool
+    types = (part.type, *get_args(part.type))
+    kind: Any = next((x for x in (Path, bool, int, float) if x in types), str)
+    if declaration.parse:
+        kind = list[str]
     elif declaration.minimum is not None:
-        kind = type(part.default) if isinstance(part.default, float) else int
         limits = f"{declaration.minimum}<=x<={declaration.maximum}"
         limits = f"x>={declaration.minimum}" if declaration.maximum == LARGEST else limits
         keywords["metavar"] = f"<{kind.__name__} range> [{limits}]"
-    elif declaration.parse:
-        kind = list[str]
-    elif isinstance(part.default, int | float):
-        kind = type(part.default)
     switch = part.default is True or part.type == bool | None
     words = [f"{declaration.flag}/--no-{declaration.flag[2:]}" if switch else declaration.flag]
     info = typer.Option(part.default, *words, **keywords)
@@ -96,23 +91,8 @@ def _make_parameter(part: "Field[Any]", declaration: Declaration) -> Parameter:
     return Parameter(part.name, Parameter.KEYWORD_ONLY, default=info, annotation=kind)
 
 
-def one_of(names: Collection[str]) -> Callable[[typer.CallbackParam, Any], Any]:
-    """Make the callback of an option or argument that accepts only known names.
-
-    It is called while the command line is read, before a command imports anything.
-    """
-
-    def check(parameter: typer.CallbackParam, value: Any) -> Any:
-        # options that may be repeated are lists with commas
-        for text in [value] if isinstance(value, str) else split_list(value):
-            check_option(parameter.opts[0], text, names)
-        return value
-
-    return check
-
-
 def checked(check: Callable[[_Value], None]) -> Callable[[_Value | None], _Value | None]:
-    """Make the callback of an option whose value a function refuses by an error."""
+    """Make the callback of an option whose value a function refuses, before slow imports."""
 
     def call(value: _Value | None) -> _Value | None:
         if value is not None:
@@ -120,6 +100,17 @@ def checked(check: Callable[[_Value], None]) -> Callable[[_Value | None], _Value
         return value
 
     return call
+
+
+def one_of(flag: str, names: Collection[str]) -> Callable[[Any], Any]:
+    """Make the callback of an option or argument that accepts only known names, see `checked`."""
+
+    def check(value: str | list[str]) -> None:
+        # options that may be repeated are lists with commas
+        for text in [value] if isinstance(value, str) else split_list(value):
+            check_option(flag, text, names)
+
+    return checked(check)
 
 
 def parse_splits(text: str | None) -> list[str] | None:
@@ -136,12 +127,6 @@ def say(*lines: RenderableType) -> None:
         Console().print(line, soft_wrap=isinstance(line, str))
 
 
-def _check_figure(file: Path) -> None:
-    from polyprobe.report.pictures.draw import check_figure
-
-    check_figure(file)
-
-
 @dataclass(frozen=True)
 class PictureOptions(Options):
     """A picture in a file."""
@@ -150,14 +135,11 @@ class PictureOptions(Options):
         None,
         "Save a picture to this .svg, .pdf or .png file (the last two: extra `figures`).",
         panel=PICTURES,
-        check=_check_figure,
+        check=check_figure,
     )
-    draw: str | None = option(
+    draw: str | None = _picture(
         None,
-        "Name of the picture that --figure saves (default: the first); an unknown name lists all "
-        "names.",
-        panel=PICTURES,
-        needs="--figure FILE",
+        "Name of the picture that --figure saves (default: the first); an unknown one lists all.",
     )
     order: str = ORDERS[0]  # an option of pictures of languages, see `MapOptions`
     names: str = LABELS[0]
@@ -179,19 +161,13 @@ class PictureOptions(Options):
 class MapOptions(PictureOptions):
     """Pictures of languages, in an order and with labels."""
 
-    order: str = option(
+    order: str = _picture(
         ORDERS[0],
         "Order of languages in the picture: given, similarity (clusters), family or script.",
-        panel=PICTURES,
-        needs="--figure FILE",
         choices=ORDERS,
     )
-    names: str = option(
-        LABELS[0],
-        "Labels of the languages in the picture: codes or names.",
-        panel=PICTURES,
-        needs="--figure FILE",
-        choices=LABELS,
+    names: str = _picture(
+        LABELS[0], "Labels of the languages in the picture: codes or names.", choices=LABELS
     )
 
 

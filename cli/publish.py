@@ -1,6 +1,6 @@
 """`polyprobe export`, `push` and `install`: what publish/ does, as commands."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,12 +11,40 @@ from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.publish.harness import HARNESSES, check_scoring, export_dataset
 from polyprobe.publish.source import find_folder, find_kind
 from polyprobe.system.messages import PolyprobeError, report
+from polyprobe.system.options import Options, option
 
-from .options import checked, one_of, parse_splits, say
+from .options import one_of, parse_splits, say, take_options
 
-DatasetOption = partial(typer.Option, rich_help_panel="A dataset as tasks")
+_dataset = partial(option, panel="A dataset as tasks")
 
 
+@dataclass(frozen=True)
+class ExportOptions(Options):
+    """The file or folder of an export, and what it is of."""
+
+    output: Path | None = option(
+        None, "File; a folder for every-eval-ever and datasets (default: in the run folder)."
+    )
+    dataset_id: str | None = option(None, "OWNER/NAME of the dataset on the Hub.")
+    card: Path | None = option(
+        None, "For model-index: a model's README.md to add it to.", panel="A run's results"
+    )
+    config: str | None = _dataset(None, "Configuration.")
+    languages: str | None = _dataset(None, "Comma-separated language codes (default: all).")
+    scoring: str | None = _dataset(
+        None,
+        "Protocol that the tasks follow: bmlama or object (default: bmlama).",
+        check=check_scoring,
+    )
+
+    def refuse(self, format: str, *names: str) -> None:
+        """Refuse options of other formats."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise PolyprobeError(f"--{name} is not an option of --format {format}")
+
+
+@take_options(ExportOptions)
 def export(
     sources: Annotated[
         list[Path],
@@ -25,51 +53,26 @@ def export(
     format: Annotated[
         str,
         typer.Option(
-            callback=one_of([*RUN_FORMATS, *HARNESSES]),
+            callback=one_of("--format", [*RUN_FORMATS, *HARNESSES]),
             help=f"For a run: {', '.join(RUN_FORMATS)}. For a dataset: {', '.join(HARNESSES)}.",
             show_default=False,
         ),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            help="File; a folder for every-eval-ever and datasets (default: in the run folder)."
-        ),
-    ] = None,
-    dataset_id: Annotated[
-        str | None, typer.Option(help="OWNER/NAME of the dataset on the Hub.")
-    ] = None,
-    card: Annotated[
-        Path | None,
-        typer.Option(
-            help="For model-index: a model's README.md to add it to.",
-            rich_help_panel="A run's results",
-        ),
-    ] = None,
-    config: Annotated[str | None, DatasetOption(help="Configuration.")] = None,
-    languages: Annotated[
-        str | None, DatasetOption(help="Comma-separated language codes (default: all).")
-    ] = None,
-    scoring: Annotated[
-        str | None,
-        DatasetOption(
-            callback=checked(check_scoring),
-            help="Protocol that the tasks follow: bmlama or object (default: bmlama).",
-        ),
-    ] = None,
+    options: ExportOptions,
 ) -> None:
     """Export results to other formats, or a dataset to tasks of other harnesses."""
     source, *peers = sources
+    output, dataset_id = options.output, options.dataset_id
     if format in RUN_FORMATS:
-        refuse({"config": config, "languages": languages, "scoring": scoring}, format)
-        paths = [export_run(source, format, output, dataset_id, card, peers)]
+        options.refuse(format, "config", "languages", "scoring")
+        paths = [export_run(source, format, output, dataset_id, options.card, peers)]
     else:
-        refuse({"card": card}, format)
+        options.refuse(format, "card")
         if peers:
             raise PolyprobeError(f"--format {format} takes one dataset, not {len(sources)}")
-        dataset, splits = find_dataset(source, format), parse_splits(languages)
-        folder, protocol = output or Path(f"{dataset.name}-{format}"), scoring or "bmlama"
-        paths = export_dataset(dataset, format, folder, config, splits, dataset_id, protocol)
+        dataset, splits = find_dataset(source, format), parse_splits(options.languages)
+        folder, scoring = output or Path(f"{dataset.name}-{format}"), options.scoring or "bmlama"
+        paths = export_dataset(dataset, format, folder, options.config, splits, dataset_id, scoring)
     say(*map(str, paths))
 
 
@@ -83,35 +86,21 @@ def find_dataset(source: Path, format: str) -> Path:
     return place.resolve() if place.is_dir() else find_folder(source)
 
 
-def refuse(options: Mapping[str, object], format: str) -> None:
-    """Refuse options of other formats."""
-    for name, value in options.items():
-        if value is not None:
-            raise PolyprobeError(f"--{name} is not an option of --format {format}")
-
-
 def push(
     source: Annotated[
         Path,
         typer.Argument(help="Folder of a dataset, a metric or a board, such as datasets/bmlama."),
     ],
     repo: Annotated[str, typer.Argument(help="OWNER/NAME on the Hub, created if missing.")],
-    private: Annotated[
-        bool, typer.Option("--private", help="Create the repository as a private one.")
-    ] = False,
+    private: Annotated[bool, typer.Option("--private", help="Create it as a private one.")] = False,
     revision: Annotated[str, typer.Option(help="Branch, created if missing.")] = "main",
-    create_pr: Annotated[
-        bool, typer.Option("--create-pr", help="Open a pull request instead of committing.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the changes; upload nothing.")
-    ] = False,
+    create_pr: Annotated[bool, typer.Option("--create-pr", help="Open a pull request.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the changes.")] = False,
     despite_license: Annotated[
         list[str] | None,
         typer.Option(
             metavar="LICENSE",
-            help="Publish although this licence of the card does not permit it, because you have "
-            "the right. Repeat for each such licence.",
+            help="Publish despite this licence of the card, if you have the right; repeatable.",
         ),
     ] = None,
 ) -> None:
@@ -120,14 +109,13 @@ def push(
     All changes are one commit on the Hub.
 
     Card, configurations, rows and licence are checked first. The token is taken from
-    `hf auth login` or HF_TOKEN. Run the same command again to resume; unchanged files are not
-    uploaded.
+    `hf auth login` or HF_TOKEN. Run the same command again to resume; it skips unchanged files.
     """
     find_kind(find_folder(source))  # refuse other folders before the imports, which take seconds
     from polyprobe.publish import push as steps
 
     target = steps.Target(repo, private, revision, create_pr)
-    for line in steps.push(source, target, despite_license or (), dry_run):
+    for line in steps.push_folder(source, target, despite_license or (), dry_run):
         say(line)
 
 

@@ -1,6 +1,6 @@
 """`polyprobe eval`, `import`, `demo`, `metrics` and `report`: score a model, show its results."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,22 +9,23 @@ import typer
 
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.options import BootstrapOptions, RowOptions
-from polyprobe.eval.options import EvaluationOptions, EvaluationRequest, ImportOptions
+from polyprobe.eval.options import EvaluationOptions, EvaluationRequest, ImportOptions, JudgeOptions
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.embedded import TRAINED
-from polyprobe.system.messages import Console, PolyprobeError, explain_missing_extras
-from polyprobe.system.messages import report as report_line
+from polyprobe.system.messages import Console, PolyprobeError, explain_missing_extras, report
 from polyprobe.system.options import option
 
-from .options import MapOptions, PageOptions, say, take_options
+from .options import Dataset, MapOptions, PageOptions, say, take_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from polyprobe.report.finding import Part
     from polyprobe.schema.run.folder import FinishedRun
 
+Config = Annotated[
+    str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
+]
+RunFolder = Annotated[Path, typer.Option(help="Run folder.")]
 OTHERS = ("el", "hy", "ka", "ko", "ta", "th")
 GROUPS = (  # of pairs, by the number of languages in the training data
     "between other languages",
@@ -37,18 +38,13 @@ GROUPS = (  # of pairs, by the number of languages in the training data
 def evaluate(
     model: Annotated[
         str,
-        typer.Argument(
-            help="Hub id, local folder (also of a PEFT adapter), GGUF file, or the embedded geolm."
-        ),
+        typer.Argument(help="Hub id, folder (also of a PEFT adapter), GGUF file, or geolm."),
     ],
-    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
+    dataset: Dataset,
     output: Annotated[Path, typer.Option(help="Run folder; repeat the command to resume.")],
-    config: Annotated[
-        str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
-    ] = None,
+    config: Config = None,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Only count the queries, prompts and tokens to score."),
+        bool, typer.Option("--dry-run", help="Only count the queries, prompts and tokens to score.")
     ] = False,
     *,
     options: EvaluationOptions,
@@ -58,38 +54,49 @@ def evaluate(
     with explain_missing_extras("evaluating"):  # imports torch
         from polyprobe.eval.evaluate import evaluate_request, forecast_work
     if dry_run:
-        report_line(forecast_work(request, output))
+        report(forecast_work(request, output))
     else:
         show_run(evaluate_request(request, output))
 
 
-@take_options(ImportOptions)
-def import_(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="CSV, TSV, JSON, JSON lines or Parquet: tables, samples of lm-eval, details of "
-            "lighteval (with their results), scores of a run."
-        ),
-    ],
-    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
-    output: Annotated[Path, typer.Option(help="Run folder.")],
-    config: Annotated[
-        str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
-    ] = None,
-    *,
-    options: ImportOptions,
-) -> None:
-    """Make a run of scores or choices that were computed elsewhere."""
-    check_dataset_name(dataset)
-    # these imports take a second; mistakes of the user are refused before
-    from polyprobe.eval.imports import import_run
+def _make_import(group: type[ImportOptions], help_of_files: str, text: str) -> Any:
+    """Make a command that makes a run of what was computed elsewhere."""
 
-    show_run(import_run(files, dataset, config, output, options))
+    @take_options(group)
+    def command(
+        files: Annotated[list[str], typer.Argument(help=help_of_files)],
+        dataset: Dataset,
+        output: RunFolder,
+        config: Config = None,
+        *,
+        options: ImportOptions,
+    ) -> None:
+        check_dataset_name(dataset)
+        # these imports take a second; mistakes of the user are refused before
+        from polyprobe.eval.imports import import_run
+
+        show_run(import_run(files, dataset, config, output, options))
+
+    command.__doc__ = text
+    return command
+
+
+import_ = _make_import(
+    ImportOptions,
+    "CSV, TSV, JSON, JSON lines or Parquet: tables, samples of lm-eval, details of lighteval (with "
+    "their results), scores of a run.",
+    "Make a run of scores or choices that were computed elsewhere.",
+)
+judge = _make_import(
+    JudgeOptions,
+    "CSV, TSV, JSON, JSON lines or Parquet with free answers: tables, samples of lm-eval, details "
+    "of lighteval.",
+    "Make a run of free answers that were written elsewhere, by the names in them.",
+)
 
 
 def demo(
-    output: Annotated[Path, typer.Option(help="Run folder.")] = Path("demo-run"),
+    output: RunFolder = Path("demo-run"),
     every: Annotated[bool, typer.Option("--all", help="All 51 languages.")] = False,
 ) -> None:
     """Evaluate the embedded model in six languages of its training data and six others."""
@@ -129,9 +136,8 @@ class MetricsOptions(MetricOptions, BootstrapOptions):
         """Refuse another number of figures than two for pairs."""
         super().check()
         if self.pairs is not None and len(split_list(self.pairs)) != 2:
-            raise PolyprobeError(
-                f"--pairs {self.pairs}: expected two figures, such as rankc,coverlap"
-            )
+            text = f"--pairs {self.pairs}: expected two figures, such as rankc,coverlap"
+            raise PolyprobeError(text)
 
     def list_parts(self, results: dict[str, Any], folder: Path) -> "Iterator[Part]":
         """Yield the parts of the finding of a run that were asked for."""
@@ -189,7 +195,7 @@ class ReportOptions(MapOptions, PageOptions, RowOptions):
 
 
 @take_options(ReportOptions)
-def report(
+def report_runs(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
     options: ReportOptions,
 ) -> None:

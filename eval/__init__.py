@@ -8,14 +8,14 @@ if TYPE_CHECKING:  # for editors and type checkers
 
     from .callback import ConsistencyCallback
     from .evaluate import evaluate_model
-    from .imports import import_scores
+    from .imports import import_scores, judge_answers
 
-__all__ = ["ConsistencyCallback", "evaluate_model", "import_scores", "load_scorer"]
-
+__all__ = ["ConsistencyCallback", "evaluate_model", "import_scores", "judge_answers", "load_scorer"]
 _HOME = {
     "ConsistencyCallback": "polyprobe.eval.callback",
     "evaluate_model": "polyprobe.eval.evaluate",
     "import_scores": "polyprobe.eval.imports",
+    "judge_answers": "polyprobe.eval.imports",
     "load_scorer": "polyprobe.scoring.load",
 }
 

@@ -59,14 +59,12 @@ class ConsistencyCallback(TrainerCallback):
     the printed log and every `report_to` (TensorBoard and W&B show them under `train/`, like all
     names without `eval_`). The metrics of an evaluation get them as `eval_polyprobe/rankc` and so
     on, so that `metric_for_best_model="polyprobe/rankc"` works, and `EarlyStoppingCallback` if
-    added after this one. `hyperparameter_search` sums all metrics unless it has a
-    `compute_objective`.
+    added after this one. `hyperparameter_search` sums all metrics without a `compute_objective`.
 
     Training is the same bit for bit as without the callback: no dropout, no gradient, random
     generators restored. Weights are scored in their own type, also under mixed precision. Each of
     several processes scores all rows, and all take the figures of the first; weights that are split
-    over processes (FSDP, DeepSpeed ZeRO 3) are refused. A step whose scores are not numbers is
-    skipped with a warning.
+    over processes (FSDP, DeepSpeed ZeRO 3) are refused. Scores that are no numbers are a warning.
 
     Example::
 
@@ -92,11 +90,10 @@ class ConsistencyCallback(TrainerCallback):
             trainer: trainer of the model; its `processing_class` is the model's tokenizer.
             dataset: as in `evaluate_model`, like `config` and most options.
             config: configuration of the dataset.
-            options: `every`, the number of steps between measurements (default: measure at each
+            options: of `CallbackOptions`: `every`, steps between measurements (default: at each
                 evaluation); `prefix` of the figures' names; `donor=False` for half of the work,
                 without centred RankC and gain; languages, whose pairs add two figures each; limit,
-                sample, relations, exclude; scoring, permutations, batch_tokens; chat, system, user,
-                chat_options (`CallbackOptions`).
+                sample, relations, exclude; scoring, permutations, batch_tokens; chat and so on.
 
         Raises:
             PolyprobeError: any error that the caller can correct, in one line.
@@ -115,7 +112,7 @@ class ConsistencyCallback(TrainerCallback):
         self._figures: dict[str, float] | None = None  # of the current weights
         scoring = self._options.scoring
         protocol = protocol_of(scoring)
-        if protocol.kind != "scores":
+        if protocol.kind != "scores" or protocol.answers:
             raise PolyprobeError(f"scoring {scoring!r} cannot follow a training; choose another")
         tables = load_facts(dataset, config, self._options.languages, protocol.contrasts)
         self._own_candidates = bool(find_different(tables.values()).any())
@@ -195,10 +192,10 @@ class ConsistencyCallback(TrainerCallback):
         values = {}
         bootstrap = resolve_bootstrap(Bootstrap(), facts.table, len(facts.languages))
         options = Units.read(facts.table, bootstrap).second  # of firm figures, see `withhold`
-        for figure in (x for x in SEPARATE if x.display.training and x.applies(facts)):
+        for figure in (x for x in SEPARATE if x.training and x.applies(facts)):
             measured = withhold(figure.measure(facts), options)
             for part, value in estimate_figure(measured, n_resamples=0).items():
-                if value is not None and (part == "mean" or figure.display.training == "each"):
+                if value is not None and (part == "mean" or figure.training == "each"):
                     suffix = "" if part == "mean" else f".{part}"
                     values[f"{self._options.prefix}/{figure.name}{suffix}"] = value
         return values

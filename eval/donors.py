@@ -113,14 +113,11 @@ class _Dealer:
                 links[second].add(first)
         partners: dict[int, int] = {}
         for start in sorted(range(len(subjects)), key=lambda k: (len(links[k]), k)):
-            place: int | None = start
-            while place is not None and place not in partners:
-                free = sorted(links[place] - partners.keys(), key=lambda k: (cost[place, k], k))
-                place_next = None
-                for partner in free[:1]:
-                    partners[place], partners[partner] = partner, place
-                    place_next = min(links[partner] - partners.keys(), default=None)
-                place = place_next
+            place: int | None = None if start in partners else start
+            while place is not None and (choices := links[place] - partners.keys()):
+                partner = min(choices, key=lambda k: (cost[place, k], k))
+                partners[place], partners[partner] = partner, place
+                place = min(links[partner] - partners.keys(), default=None)
         # Those that are left are paired; the last makes a circle of three with a pair.
         rest = [place for place in range(len(subjects)) if place not in partners]
         for place in (place for place in rest if place not in partners):
@@ -136,8 +133,7 @@ class _Dealer:
 def deal_donors(table: pa.Table) -> Donors:
     """Deal the rows of a split their donors."""
     # The choice depends on the split alone, not on the rows that a run samples. With ids every
-    # split of a dataset gives the same donors; without them labels are compared, and a split of
-    # another language gives others.
+    # split of a dataset gives the same donors; without them labels of the language are compared.
     dealer, nothing = _Dealer(table), [None] * len(table)
     donors = Donors([*nothing], [*nothing], [len(names) for names in dealer.names])
     for key in sorted(dealer.rows, key=lambda key: (-len(dealer.rows[key]), key)):

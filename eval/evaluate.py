@@ -25,16 +25,16 @@ from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, Scorer
 from polyprobe.scoring.scorers.shots import Shots
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.files import locked
-from polyprobe.system.messages import PolyprobeError
-from polyprobe.system.messages import report as say
+from polyprobe.system.messages import PolyprobeError, report
 from polyprobe.system.options import check_keywords, collect_options, with_keywords
 
+from .answers import Judges, Show, hide_objects, load_names
 from .donors import deal_donors
 from .options import EvaluationOptions, EvaluationRequest
-from .questions import NO_DONORS, add_starts, annotate, check_prefix
+from .questions import DONOR, NO_DONORS, add_starts, annotate, check_prefix
 from .work.fill import check_same_model, choose_workers, fill_scores, forecast, plan_work
 from .work.predictions import fill_predictions
-from .work.score_store import OWN_STORE, open_store
+from .work.score_store import OWN_STORE, QueryScores, open_store
 
 # Writes the scores or predictions of a run's missing languages, given their rows.
 Filling = Callable[[Run, Settings, Mapping[str, pa.Table]], None]
@@ -67,8 +67,7 @@ def evaluate_model(
         output: run folder. Without one nothing is written except the cache, from which a later call
             with a folder takes the scores of a model that has a name.
         options: the options of `polyprobe eval` by name, with underscores: languages, sample,
-            scoring, device and so on (`EvaluationOptions`). Names of languages, relations and flags
-            are lists, or texts with commas.
+            scoring, device and so on (`EvaluationOptions`). Lists may be texts with commas.
 
     Raises:
         PolyprobeError: any error that the caller can correct, in one line.
@@ -100,7 +99,7 @@ def evaluate_request(request: EvaluationRequest, output: str | Path) -> Finished
             results = compute_results(run)
     for language, share in results.get("letters_read", {}).items():
         if share < 1:
-            say(
+            report(
                 f"warning: {1 - share:.1%} of the letters in {language} were not among the most "
                 "probable tokens of the server; they count as 1 nat below the least"
             )
@@ -110,9 +109,8 @@ def evaluate_request(request: EvaluationRequest, output: str | Path) -> Finished
 def forecast_work(request: EvaluationRequest, output: str | Path) -> str:
     """Return the work of a request in one line; the run folder is not touched."""
     if request.scoring == FREE:
-        raise PolyprobeError(
-            f"--dry-run counts candidates; --scoring {FREE} has none: leave it out"
-        )
+        text = f"--dry-run counts candidates; --scoring {FREE} has none: leave it out"
+        raise PolyprobeError(text)
     evaluation = resolve(request, output)
     run, options = evaluation.run, evaluation.request.options
     with limit_threads(options.threads):
@@ -123,8 +121,9 @@ def forecast_work(request: EvaluationRequest, output: str | Path) -> str:
         exists = options.cache or (run.folder / OWN_STORE).exists()
         store = open_store(run, settings, options.cache) if exists else None
         work = plan_work(missing, store)
-        line = forecast(work, loaded.scorer, options.price)
-        return line if work.tasks else "nothing is left to score"
+        if not work.tasks:
+            return "nothing is left to score"
+        return forecast(work, loaded.scorer, options.price)
 
 
 def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questions") -> Filling:
@@ -133,16 +132,26 @@ def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questio
     if evaluation.request.scoring == FREE:
         return partial(fill_predictions, scorer, options)
     fill = partial(fill_scores, choose_workers(evaluation.model, options, loaded), options.cache)
-    if scorer.model is not None:
-        return fill
-    check_same_model(evaluation.run, scorer, questions.prompts, evaluation.rows)
-    # requests may cost money
-    return partial(fill, announce=partial(forecast, scorer=scorer, price=options.price))
+    if protocol_of(scorer.scoring).answers:
+        fill = partial(fill, make=partial(_judge, evaluation.find_judges(), scorer.show))
+    elif scorer.model is None:
+        check_same_model(evaluation.run, scorer, questions.prompts, evaluation.rows)
+    if scorer.model is None:  # requests may cost money
+        fill = partial(fill, announce=partial(forecast, scorer=scorer, price=options.price))
+    return fill
+
+
+def _judge(
+    judges: Judges, show: Show, language: str, table: pa.Table, rows: Sequence[QueryScores]
+) -> pa.Table:
+    texts, queue = [row.text or "" for row in rows], iter(rows[len(table) :])
+    of_donors = [next(queue).text if donor else None for donor in table[DONOR].to_pylist()]
+    return judges.make_table(language, table, texts[: len(table)], of_donors, show)
 
 
 def allows_donors(protocol: Protocol, tables: Mapping[str, pa.Table]) -> bool:
     """Tell whether the candidates can be scored in another subject's sentence."""
-    scored = protocol.kind == "scores" and not protocol.whole_relation
+    scored = protocol.kind == "scores" and not protocol.bare
     return scored and not any(map(has_prompts, tables.values()))
 
 
@@ -233,7 +242,14 @@ class Evaluation(NamedTuple):
             missing = annotate(missing, donors)
             missing = add_starts(missing) if settings.prompt_probability else missing
         missing = {language: table.take(self.rows) for language, table in missing.items()}
+        missing = {x: hide_objects(y) for x, y in missing.items()} if protocol.answers else missing
         return Questions(texts, prompts, missing)
+
+    def find_judges(self) -> Judges:
+        """Return the judges of free answers, which know the objects in all languages."""
+        first = self.run.settings().languages[0]
+        names = [*dict.fromkeys([first, *self.tables])]
+        return Judges(load_names(self.request.dataset, self.config, names), first)
 
 
 def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:

@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
@@ -21,16 +21,17 @@ from polyprobe.schema.columns import SLOT, fingerprint
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.locate import make_absolute
 from polyprobe.schema.run.folder import SCORES, FinishedRun, Run
-from polyprobe.schema.run.protocol import check_askable
+from polyprobe.schema.run.protocol import BLANK, as_asked, check_askable, open_question, protocol_of
 from polyprobe.schema.run.rows import check_comparable, find_rows
 from polyprobe.schema.run.settings import Settings
-from polyprobe.scoring.options import LETTERS
+from polyprobe.scoring.options import ANSWER, LETTERS
 from polyprobe.system.files import HASH, hash_files, hash_json, locked
 from polyprobe.system.messages import PolyprobeError, guess, quote, report
 from polyprobe.system.options import with_keywords
 
-from .donors import deal_donors
-from .options import ImportOptions
+from .answers import Judges, load_names
+from .donors import Donors, deal_donors
+from .options import ImportOptions, JudgeOptions
 from .questions import DONOR_PROMPT, NO_DONORS, annotate
 from .replies import CHOICE, IDS, SCORED, Reply, Row, read_source
 
@@ -46,6 +47,8 @@ class RowScores(NamedTuple):
     scoring: str
     scores: list[float]  # in the order of the candidates; of a choice 1 for it, else 0
     tokens: Sequence[int] | None = None
+    text: str = ""  # a free answer instead
+    context: str | None = None  # what a harness had in front of it
 
 
 Scores = dict[tuple[str, bool, int], RowScores]  # by language, whether with a donor, row
@@ -81,6 +84,34 @@ def import_scores(
         return import_run(scores, dataset, config, run, settings).results
 
 
+@with_keywords(JudgeOptions)
+def judge_answers(
+    answers: Any,
+    dataset: str | Splits,
+    config: str | None = None,
+    *,
+    output: str | Path | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Make a run of free answers that were written elsewhere; return that of results.json.
+
+    Args:
+        answers: files or rows as for `import_scores`, with texts in a column `answer`, or in a
+            column for each language.
+        dataset: as for `import_scores`.
+        config: as for `import_scores`.
+        output: as for `import_scores`.
+        options: the options of `polyprobe judge` by name, with underscores.
+
+    Raises:
+        PolyprobeError: as `import_scores`.
+    """
+    settings = JudgeOptions.from_keywords(options, judge_answers)
+    with TemporaryDirectory(prefix="polyprobe-") as folder:
+        run = Path(output or f"{folder}/judged")
+        return import_run(answers, dataset, config, run, settings).results
+
+
 def import_run(
     scores: Any, dataset: str | Splits, config: str | None, output: Path, options: ImportOptions
 ) -> FinishedRun:
@@ -91,53 +122,65 @@ def import_run(
     sources = {str(path): path for path in paths} or {"scores": scores}
     splits = load_facts(dataset, config, options.languages)
     replies = {x: read_source(x, y, tuple(splits), options) for x, y in sources.items()}
-    languages = {language for source in replies.values() for language, _ in source}
-    tables = {language: splits[language] for language in splits if language in languages}
-    if not tables:
-        raise PolyprobeError("no scores; name other files or --languages")
-    if silent := [x for x in splits if options.languages and x not in tables]:
-        text = "correct the files or --languages"
-        raise PolyprobeError(f"no scores in {' and '.join(silent)}; {text}")
+    tables = _take_languages(splits, replies, options)
     rows, choice = find_rows(next(iter(tables.values())), options)
     check_comparable(tables, rows)
-    donor = any(reply.donor for source in replies.values() for _, reply in source)
-    donors = deal_donors(next(iter(tables.values()))) if donor else NO_DONORS
-    annotated = annotate(tables, donors)
+    free = options if isinstance(options, JudgeOptions) else None
+    donor = bool(free) or any(reply.donor for source in replies.values() for _, reply in source)
+    questions = as_asked(tables, ANSWER, as_written=True) if free else tables
+    donors = deal_donors(next(iter(questions.values()))) if donor else NO_DONORS
+    annotated = annotate(questions, donors)
     scoring, scored = _join_sources(replies, FactIndex(annotated), options)
     check_askable(tables, scoring)
-    lost = _find_missing(scored, rows, [*tables], options.allow_missing)
+    lost = _find_missing(scored, rows, [*tables], options)
+    columns = protocol_of(scoring).columns
     settings = Settings(
         model=options.model or output.name,
-        revision="unknown",
         dataset=make_absolute(dataset) if isinstance(dataset, str | os.PathLike) else IN_MEMORY,
         config=config or find_default(dataset),
-        fingerprint={language: fingerprint(table) for language, table in tables.items()},
+        fingerprint={x: fingerprint(table, columns) for x, table in tables.items()},
         languages=[*tables],
-        limit=options.limit,
-        sample=options.sample,
         scoring=scoring,
-        bos="unknown",
-        dtype="unknown",
-        device="unknown",
         donor=donor,
         **choice,
-        further=_describe_files(paths, scored) | ({"missing": str(len(lost))} if lost else {}),
+        further=options.signature_parts
+        | _describe_files(paths, scored)
+        | ({"missing": str(len(lost))} if lost else {}),
         versions={"polyprobe": version("polyprobe")},
     )
     settings.left_out.update({"not imported": len(lost)} if lost else {})
     rows = [row for row in rows if row not in lost]
     with locked(run.folder):
         run.open(settings)
+        names = load_names(dataset, config, [*tables]) if free else tables
+        judges = Judges(names, next(iter(tables)), free) if free else None
         for language in run.missing(tables):
-            run.write(language, _make_table(annotated[language], language, rows, scored))
-        return FinishedRun(run, compute_results(run), tables)
+            make = partial(_judge, judges, donors) if judges else _make_table
+            run.write(language, make(annotated[language], language, rows, scored))
+        return FinishedRun(run, compute_results(run), questions)
+
+
+def _take_languages(
+    splits: Mapping[str, pa.Table],
+    replies: Mapping[str, Sequence[tuple[str, Reply]]],
+    options: ImportOptions,
+) -> dict[str, pa.Table]:
+    """Take the splits that have replies, of those that `--languages` names all."""
+    languages = {language for source in replies.values() for language, _ in source}
+    tables = {language: splits[language] for language in splits if language in languages}
+    if not tables:
+        raise PolyprobeError(f"no {options.contents}; name other files or --languages")
+    if silent := [x for x in splits if options.languages and x not in tables]:
+        text = "correct the files or --languages"
+        raise PolyprobeError(f"no {options.contents} in {' and '.join(silent)}; {text}")
+    return tables
 
 
 def _describe_files(paths: Sequence[Path], replies: Scores) -> dict[str, str]:
     """Name a few files with the SHA-256 of all, of an object that of its scores; and the rest."""
     names = [x.name for x in paths[:2]] or ["python"]
     names += [f"{len(paths) - 2} more"] * (len(paths) > 2)
-    scores = {str(key): replies[key].scores for key in sorted(replies)}
+    scores = {str(key): replies[key].scores or replies[key].text for key in sorted(replies)}
     digest = hash_files((path.name, path) for path in paths) if paths else hash_json(scores)
     return {"imported": f"{'+'.join(names)}@{HASH}{digest}", "unknown": "revision+bos+dtype"}
 
@@ -154,7 +197,9 @@ class FactIndex:
             for number, row in enumerate(self.rows[language]):
                 row["row"] = str(number)
                 for column in (x for x in (*IDS, "prompt", DONOR_PROMPT) if row.get(x)):
-                    self._numbers[column, _tidy(row[column])].add(number)
+                    question = open_question(row[column]).removesuffix(SLOT)
+                    for text in {row[column], question}:
+                        self._numbers[column, _tidy(text)].add(number)
 
     def find_row(self, reply: Reply, place: str) -> int:
         """Find the number of the row that all keys of a reply name."""
@@ -212,14 +257,15 @@ def _join_sources(
 
 
 def _find_missing(
-    replies: Scores, rows: Sequence[int], languages: Sequence[str], allow_missing: bool
+    replies: Scores, rows: Sequence[int], languages: Sequence[str], options: ImportOptions
 ) -> set[int]:
     """Find the chosen rows without scores in a language; refuse them unless it is allowed."""
     missing = {x: [row for row in rows if (x, False, row) not in replies] for x in languages}
     for language, lost in missing.items():
         listed = ", ".join(map(str, lost[:3])) + ", …" * (len(lost) > 3)
-        text = f"{language}: {len(lost):,} of {len(rows):,} rows have no scores ({listed})"
-        if lost and (not allow_missing or len(lost) == len(rows)):
+        shares = f"{len(lost):,} of {len(rows):,} rows"
+        text = f"{language}: {shares} have no {options.contents} ({listed})"
+        if lost and (not options.allow_missing or len(lost) == len(rows)):
             raise PolyprobeError(f"{text}; add --allow-missing to leave them out everywhere")
         if lost:
             report(text)
@@ -236,16 +282,33 @@ def _make_table(table: pa.Table, language: str, rows: Sequence[int], scores: Sco
     return pa.table({x: pa.array(y, SCORES.field(x).type) for x, y in columns.items()})
 
 
+def _judge(
+    judges: Judges,
+    donors: Donors,
+    table: pa.Table,
+    language: str,
+    rows: Sequence[int],
+    replies: Scores,
+) -> pa.Table:
+    """Judge the answers to some rows of a language; those of donors are of their own rows."""
+    answers = {row: scored for (x, _, row), scored in replies.items() if x == language}
+    sent = {table["prompt"][row].as_py(): x.context for row, x in answers.items()}
+    of_donors = [answers[k].text if (k := donors.rows[row]) in answers else None for row in rows]
+    texts = [answers[row].text for row in rows]
+
+    def show(prompt: str) -> str:
+        return sent[prompt] or prompt.removesuffix(SLOT).replace(SLOT, BLANK).rstrip()
+
+    return judges.make_table(language, table.take(rows), texts, of_donors, show)
+
+
 def _join_answer(
-    reply: Reply,
-    place: str,
-    row: Row,
-    lists: Lists,
-    options: ImportOptions,
-    tokenizer: Any,
+    reply: Reply, place: str, row: Row, lists: Lists, options: ImportOptions, tokenizer: Any
 ) -> RowScores:
     """Bring what a reply says of a row into the order of its candidates, with these names."""
     labels, values, tokens = [*map(_tidy, row["candidates"])], reply.values, reply.tokens
+    if isinstance(options, JudgeOptions):
+        return RowScores(place, ANSWER, [], None, reply.text or "", reply.context)
     names = labels if reply.names is None else [_tidy(str(name)) for name in reply.names]
     scoring, n = options.scoring or SCORED, len(labels)
     if values is None:

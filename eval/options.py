@@ -3,13 +3,14 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from polyprobe.schema.languages import parse_languages
 from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.options import (
+    ANSWER,
     FINAL_STOPS,
     FREE,
     SUMS,
@@ -19,14 +20,13 @@ from polyprobe.scoring.options import (
     is_name,
 )
 from polyprobe.system.messages import PolyprobeError
-from polyprobe.system.options import Options, collect_options, option
+from polyprobe.system.options import Options, option
 
 if TYPE_CHECKING:  # imports datasets
     from polyprobe.schema.load import Splits
 
-IMPORTED = ("bmlama", "object", "scores")
 WITHOUT_SHOTS = ("mpararel", "pll", FREE)  # beginnings of scorings
-_worker = partial(option, panel="Workers")
+_worker = partial(option, panel="Workers", local=True)
 
 
 def check_languages(texts: str | Sequence[str]) -> None:
@@ -50,9 +50,7 @@ class DatasetOptions(Options):
     languages: str | Sequence[str] | None = option(
         None, "Comma-separated language codes (default: all).", check=check_languages
     )
-    limit: int | None = option(
-        None, "Only the first N rows, often of a single relation.", minimum=1
-    )
+    limit: int | None = option(None, "Only the first N rows, often of one relation.", minimum=1)
     sample: int | None = option(
         None, "Only N rows spread over all relations.", minimum=1, excludes="--limit"
     )
@@ -74,10 +72,32 @@ class ImportOptions(DatasetOptions):
     scoring: str | None = option(
         None,
         "What the scores are (default: that of exported tasks or scores).",
-        choices=IMPORTED,
+        choices=("bmlama", "object", "scores"),
     )
     tokenizer: str | None = option(None, "Count the tokens of samples of lm-eval with this one.")
     allow_missing: bool = option(False, "Leave out, and count, rows without scores in a language.")
+    contents: ClassVar[str] = "scores"
+
+
+@dataclass(frozen=True)
+class JudgeOptions(ImportOptions):
+    """All options of `judge_answers`."""
+
+    scoring: str | None = option(None, "Kind of the answers.", choices=(ANSWER,))
+    match: str = option(
+        "names",
+        "How the object is found: names (its forms, in any language) or contains (KLAR: the right "
+        "label is a word of the answer, or its beginning).",
+        choices=("names", "contains"),
+        signed=True,
+    )
+    lemmatizer: str = option(
+        "none",
+        "simplemma compares lemmas too; with none, or in a language that it lacks, letters alone.",
+        choices=("none", "simplemma"),
+        signed=True,
+    )
+    contents: ClassVar[str] = "answers"
 
 
 @dataclass(frozen=True)
@@ -85,16 +105,11 @@ class WorkerOptions(Options):
     """Where tasks are scored, and where their scores are stored."""
 
     devices: int = _worker(
-        1,
-        "Number of processes, one device each; on CPUs they share the cores.",
-        minimum=1,
-        maximum=256,
-        local=True,
+        1, "Number of processes, one device each; on CPUs they share cores.", minimum=1, maximum=256
     )
     ray: str | None = _worker(
         None,
         "Score on Ray: HOST:PORT, auto (a running cluster, else a new one) or local.",
-        local=True,
         excludes="--devices",
     )
     threads: int | None = _worker(
@@ -103,9 +118,8 @@ class WorkerOptions(Options):
         "shared with others fewer are faster.",
         minimum=1,
         maximum=1024,
-        local=True,
     )
-    cache: bool = _worker(True, "Share scores with other runs in the cache.")
+    cache: bool = _worker(True, "Share scores with other runs in the cache.", local=False)
 
     @property
     def distributor(self) -> str | None:
@@ -118,9 +132,7 @@ class QuestionOptions(DatasetOptions):
     """The rows, and whether each has a second question."""
 
     donor: bool = option(
-        True,
-        "Also score each fact's candidates in another subject's sentence, for centred RankC and "
-        "the accuracy gain.",
+        True, "Also score each fact in another subject's sentence, for centred RankC and the gain."
     )
 
 
@@ -143,8 +155,7 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
     )
     shots: int = option(
         0,
-        "Number of solved examples of the relation in front of each question; their facts are not "
-        "scored.",
+        "Number of solved examples before each question, whose own facts are not scored.",
         minimum=0,
         maximum=32,
         excludes="--prompt-probability",
@@ -161,16 +172,8 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
         """Refuse free decoding elsewhere."""
         super().check()
         if self.distributor and self.scoring == FREE:
-            raise PolyprobeError(
-                f"--scoring {FREE} decodes in one process; leave --{self.distributor} out"
-            )
-
-    @property
-    def signature_parts(self) -> dict[str, str]:
-        """Return the options that the signature names when they are not the default."""
-        signed = {name for name, x in collect_options(type(self)).items() if x.signed}
-        changed = [x.name for x in fields(self) if getattr(self, x.name) != x.default]
-        return {name: str(getattr(self, name)) for name in changed if name in signed}
+            text = f"--scoring {FREE} decodes in one process; leave --{self.distributor} out"
+            raise PolyprobeError(text)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.shared.floors import answer_frequency, compare_names
-from polyprobe.schema.columns import SLOT, name_candidates, read_lists
+from polyprobe.schema.columns import SLOT, name_candidates, read_text_lists
 from polyprobe.system.messages import PolyprobeError
 
 from .donors import Donors
@@ -48,7 +48,7 @@ def annotate(tables: Mapping[str, pa.Table], donors: Donors = NO_DONORS) -> dict
             arguments = (columns["relation"], columns["fact_id"], names, columns["answers"])
             baseline = answer_frequency(*arguments)
             majority = answer_frequency(*arguments, own_fact=True)
-        lists = read_lists(table["candidates"])
+        lists = read_text_lists(table["candidates"])
         sizes = {id(row): [len(text) for text in row] for row in lists}  # rows share lists
         added |= {
             LENGTHS: pa.array([sizes[id(row)] for row in lists], pa.list_(pa.int32())),

@@ -6,6 +6,7 @@ from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from polyprobe.schema.languages import find_language, find_split, refuse_languag
 from polyprobe.system.files import read_user_text
 from polyprobe.system.messages import PolyprobeError, one_line
 
-from .options import ImportOptions
+from .options import ImportOptions, JudgeOptions
 
 # Columns that name a fact, and other names of columns.
 KEYS = ("fact_id", "template_id", "row", "fact", "query", "question", "prompt", "sentence")
@@ -26,6 +27,8 @@ ALIASES = dict.fromkeys(("score", "logprob", "logprobs", "log_prob", "log_probab
 ALIASES |= dict.fromkeys(("prediction", "chosen"), "choice")
 ALIASES |= {"lang": "language", "option": "candidate", "index": "row", "doc_id": "row"}
 CHOICE, SCORED, EITHER = "choice", "scores", "scores_or_choice"  # columns of answers
+# Columns of free answers
+FREE = ("answer", "response", "generation", "output", "completion", "pred", "predicted", CHOICE)
 EMPTY = ("", "nan", "None")
 Row = Mapping[Any, Any]
 
@@ -41,6 +44,7 @@ class Reply(NamedTuple):
     tokens: Sequence[int] | None = None
     donor: str | None = None  # the fact in whose sentence the candidates are instead
     context: str | None = None  # what a harness had in front of them
+    text: str | None = ""  # a free answer, instead of names and values
 
 
 def read_source(
@@ -51,13 +55,16 @@ def read_source(
     parts, replies = re.split("[._-]", stem), []
     ends = ["_".join(parts[-2:]), *parts[-1:]]  # zh_hant before hant
     endings = [x for x in ends if find_split(x, splits)] or [*filter(find_language, ends[1:])]
+    free = isinstance(options, JudgeOptions)
+    expected = "answers" if free else "scores or predictions"
     default = next(iter(endings or (splits if len(splits) == 1 else ())), None)
     try:
         find = partial(find_split, splits=splits)
-        table = _read_table(source, lambda name: find(str(name)) or find_language(str(name)))
+        with pd.option_context("mode.string_storage", "python"):  # takes lone surrogates
+            table = _read_table(source, lambda name: find(str(name)) or find_language(str(name)))
         if not len(table.columns):  # of a harness, without rows
             return []
-        for reply in _read_replies(table, find):
+        for reply in _read_replies(table, find, free):
             code = reply.language.strip() if isinstance(reply.language, str) else default
             place = f"{name}, row {reply.row}"
             if code is None:
@@ -67,9 +74,10 @@ def read_source(
             elif options.languages is None:
                 refuse_languages([code], f"the dataset ({place})", splits)
         if not replies and options.languages is None:
-            raise PolyprobeError(f"{name}: no rows with scores or predictions; columns: {[*table]}")
+            raise PolyprobeError(f"{name}: no rows with {expected}; columns: {[*table]}")
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise PolyprobeError(f"{name} is no table of scores: {one_line(error)}") from error
+        text = f"{name} is no table of {options.contents}: {one_line(error)}"
+        raise PolyprobeError(text) from error
     return replies
 
 
@@ -118,19 +126,26 @@ def _read_json(text: str) -> Any:
     return json.loads(text, object_pairs_hook=join)
 
 
-def _read_replies(table: pd.DataFrame, find_split: Callable[[str], str | None]) -> Iterator[Reply]:
+def _read_replies(
+    table: pd.DataFrame, find_split: Callable[[str], str | None], free: bool
+) -> Iterator[Reply]:
     """Yield the replies of a table, or of a harness; `find_split` finds columns of languages."""
     for column, reader in (("filtered_resps", _read_lm_eval), ("model_response", _read_lighteval)):
         if column in table:
             rows = enumerate(table.to_dict("records"), start=1)  # lm-eval may have several filters
-            yield from (reader(n, x) for n, x in rows if x.get("filter", "none") == "none")
+            for reply in (reader(n, x) for n, x in rows if x.get("filter", "none") == "none"):
+                if free and not isinstance(reply.text, str):
+                    raise ValueError(f"row {reply.row} has no answer that the model wrote")
+                yield reply
             return
+    table = _take_texts(table) if free else table
     if "id" in table and not {*KEYS} & {*table} and not isinstance(table["id"].iloc[0], list):
         table = table.rename(columns={"id": "fact"})  # else it may be Indonesian
     if not {SCORED, CHOICE, EITHER} & {*table}:
         languages = [x for x in table if x not in (*KEYS, *CELLS) and find_split(x)]
         if not languages or "language" in table:
-            raise ValueError(f"no column of scores or choices; columns: {[*table]}")
+            expected = "answers" if free else "scores or choices"
+            raise ValueError(f"no column of {expected}; columns: {[*table]}")
         rest = [x for x in table if x not in languages]
         table = table.melt(rest, languages, "language", EITHER)
     kind = next(x for x in (SCORED, CHOICE, EITHER) if x in table)
@@ -146,17 +161,41 @@ def _read_replies(table: pd.DataFrame, find_split: Callable[[str], str | None]) 
         groups = table.groupby(labels, sort=False, dropna=False)
         table = groups.agg({"number": "first", "candidate": list, "scores": list}).reset_index()
     for row in table.to_dict("records"):
-        if isinstance(row["scores"], str | float | None) and str(row["scores"]) in EMPTY:
+        if free:
+            names, values = None, None
+        elif isinstance(row["scores"], str | float | None) and str(row["scores"]) in EMPTY:
             continue  # a missing row
-        names, values = _read_answer(row["scores"], row.get("candidate"), kind)
+        else:
+            names, values = _read_answer(row["scores"], row.get("candidate"), kind)
         place: Row = {key: row[key] for key in keys} or {"row": row["row_of_language"]}
         tokens = row["n_tokens"] if isinstance(row.get("n_tokens"), list) else None
         of_run, donor = "donor_scores" in row, row.get("donor")
         donor = donor if isinstance(donor, str) and donor else None
         reply = Reply(row["number"], row.get("language"), place, names, values, tokens)
+        reply = reply._replace(text=_read_free(row["scores"], row["number"])) if free else reply
         yield reply if of_run else reply._replace(donor=donor)
         if of_run and row["donor_scores"]:
             yield reply._replace(values=row["donor_scores"], donor=donor)
+
+
+def _take_texts(table: pd.DataFrame) -> pd.DataFrame:
+    """Take the column of free answers as EITHER, and none of scores or candidates."""
+    names = [x for x in FREE if x in table]
+    if len(names) > 1:
+        raise ValueError(f"{' and '.join(names)} may each be the answers; leave one column of them")
+    table = table.rename(columns=dict.fromkeys(names, EITHER))
+    return table.drop(columns=[x for x in CELLS if x in table and x != "language"])
+
+
+def _read_free(answer: Any, row: int) -> str:
+    """Return an answer as a text: empty for none, and a number as it was before pandas."""
+    if not isinstance(answer, str) and hasattr(answer, "__len__"):  # a list of one answer
+        if isinstance(answer, Mapping) or len(answer) != 1 or not isinstance(answer[0], str):
+            raise ValueError(f"row {row} has {answer!r:.60}; expected a text")
+        return answer[0]
+    if isinstance(answer, float):
+        return "" if isnan(answer) else str(int(answer) if answer.is_integer() else answer)
+    return "" if answer is None or answer is pd.NaT else str(answer)
 
 
 def _read_answer(answer: Any, names: Any, kind: str) -> tuple[Any, Any]:
@@ -180,7 +219,8 @@ def _read_lm_eval(number: int, row: Row) -> Reply:
     pairs = [[*request.values()] for request in row["arguments"].values()]
     keys, donor = _name_fact(row["doc"], row["row"])
     names, values = [choice for _, choice in pairs], row["filtered_resps"]
-    return Reply(number, None, keys, names, values, None, donor, str(pairs[0][0]))
+    text = values[0] if isinstance(values[0], str) else None  # where it is generated
+    return Reply(number, None, keys, names, values, None, donor, str(pairs[0][0]), text)
 
 
 def _read_lighteval(number: int, row: Row) -> Reply:
@@ -192,7 +232,8 @@ def _read_lighteval(number: int, row: Row) -> Reply:
     values = response["logprobs"][: 0 if response["truncated_tokens_count"] else n]
     tokens = [sum(token >= 0 for token in ids) for ids in response["output_tokens"][:n]]
     language, names = task and task[1], doc["choices"][:n]
-    return Reply(number, language, keys, names, values, tokens, donor, doc["query"])
+    text = next(iter(response.get("text") or ()), None)
+    return Reply(number, language, keys, names, values, tokens, donor, doc["query"], text)
 
 
 def _name_fact(doc: Row, number: Any) -> tuple[Row, str | None]:

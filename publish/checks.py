@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.metadata import packages_distributions
 from typing import Any
 
@@ -14,14 +15,8 @@ from packaging.utils import canonicalize_name
 
 from polyprobe.analysis.board import CARD, FILES, JSON, SEALED
 from polyprobe.builder.output.card import describe_feature
+from polyprobe.schema import locate
 from polyprobe.schema.columns import SCHEMA, UNREADABLE, check, has_prompts
-from polyprobe.schema.locate import (
-    CardSplit,
-    dictionaries,
-    find_swapped,
-    find_unlisted,
-    list_splits,
-)
 from polyprobe.schema.run.folder import SEAL
 from polyprobe.system.files import hash_json
 from polyprobe.system.messages import PolyprobeError, one_line
@@ -32,6 +27,7 @@ from .source import Source, read_imports
 SHOWN = 5
 NEEDED = ("title", "sdk", "app_file", "license")
 REMAKE = "make it again with `polyprobe board`"
+_read = partial(pq.read_table, page_checksum_verification=True)
 
 
 def check_source(source: Source) -> None:
@@ -73,45 +69,38 @@ def _object_to(licence: str, card: Mapping[str, Any]) -> str:
 
 def no_configs(dataset: Source) -> Iterator[str]:
     """Find a card without a list of files, one for each split."""
-    if not list_splits(dataset.card):
+    if not locate.list_splits(dataset.card):
         yield "README.md: 'configs' lists no data_files (split and path of each); build it again"
 
 
-def missing_file(dataset: Source) -> Iterator[str]:
-    """Find splits without a file."""
-    for split in list_splits(dataset.card):
+def other_files(dataset: Source) -> Iterator[str]:
+    """Find splits without a file or with another one's, and Parquet files not in the card."""
+    splits = locate.list_splits(dataset.card)
+    for split in splits:
         if split.path not in dataset.files:
             there = (dataset.place / split.path).is_file()
             problem = "push takes data/CONFIG/LANGUAGE.parquet only" if there else "no such file"
             yield f"README.md: {split.config}/{split.name} is {split.path}: {problem}"
 
-
-def other_files(dataset: Source) -> Iterator[str]:
-    """Find splits with another one's file, and Parquet files that the card does not list."""
-    splits = list_splits(dataset.card)
     sentences = {f"sentences/{split.config}.parquet" for split in splits}
     paths = [x for x in dataset.files if x.endswith(".parquet") and x not in sentences]
-    for problem in (*find_unlisted(splits, paths), *find_swapped(splits)):
+    for problem in locate.find_misplaced(splits, paths):
         yield f"README.md: {problem}; build it again"
 
 
 def unreadable(dataset: Source) -> Iterator[str]:
     """Find files that are not Parquet, or truncated."""
-    for split in list_splits(dataset.card):
+    for split in locate.list_splits(dataset.card):
         try:
-            _read(dataset, split)
+            _read(dataset.place / split.path)
         except UNREADABLE as error:
             reason = str(error).splitlines()[0]
             yield f"{split.path}: cannot be read ({reason}); build {split.config} again"
 
 
-def _read(dataset: Source, split: CardSplit) -> pa.Table:
-    return pq.read_table(dataset.place / split.path, page_checksum_verification=True)
-
-
 def wrong_columns(dataset: Source) -> Iterator[str]:
     """Find splits in which a shared column is missing or has another type."""
-    for split in list_splits(dataset.card):
+    for split in locate.list_splits(dataset.card):
         columns = pq.read_schema(dataset.place / split.path)
         for field in SCHEMA:
             if field.name not in columns.names:
@@ -122,10 +111,11 @@ def wrong_columns(dataset: Source) -> Iterator[str]:
 
 def other_features(dataset: Source) -> Iterator[str]:
     """Find configurations with other columns or row counts in the card than in the files."""
-    infos = {x.get("config_name"): x for x in dictionaries(dataset.card.get("dataset_info"))}
-    for split in list_splits(dataset.card):
+    infos = {x.get("config_name"): x for x in locate.dictionaries(dataset.card.get("dataset_info"))}
+    for split in locate.list_splits(dataset.card):
         info = infos.get(split.config) or {}
-        sizes = {x.get("name"): x.get("num_examples") for x in dictionaries(info.get("splits"))}
+        splits = locate.dictionaries(info.get("splits"))
+        sizes = {x.get("name"): x.get("num_examples") for x in splits}
         held = pq.read_metadata(dataset.place / split.path).num_rows
         if sizes.get(split.name) != held:
             card_rows = f"README.md: {split.config}/{split.name} has {sizes.get(split.name)} rows"
@@ -140,8 +130,8 @@ def wrong_rows(dataset: Source) -> Iterator[str]:
     # Rows with a prompt for each candidate are for `--scoring contrastive`, which compares no
     # rankings: languages may have other candidates.
     by_config: dict[str, dict[str, pa.Table]] = {}
-    for split in list_splits(dataset.card):
-        by_config.setdefault(split.config, {})[split.name] = _read(dataset, split)
+    for split in locate.list_splits(dataset.card):
+        by_config.setdefault(split.config, {})[split.name] = _read(dataset.place / split.path)
     for config, tables in by_config.items():
         try:
             check(tables, config, any(map(has_prompts, tables.values())))
@@ -150,38 +140,37 @@ def wrong_rows(dataset: Source) -> Iterator[str]:
 
 
 def incomplete_card(space: Source) -> Iterator[str]:
-    """Find a card without a key that a Space needs, and another SDK than a folder of its kind."""
+    """Find a card without a key that a Space needs, with another SDK, or with a missing app."""
     sdk = "static" if JSON in space.files else "gradio"
     for key in NEEDED if sdk == "static" else (*NEEDED, "sdk_version"):
         if not space.card.get(key):
             yield f"README.md: '{key}' is missing in the YAML; a Space needs it"
     if space.card.get("sdk") not in (None, sdk):
         yield f"README.md: sdk is {space.card['sdk']!r}; expected {sdk!r}"
-
-
-def missing_app(space: Source) -> Iterator[str]:
-    """Find a card with a missing `app_file`."""
     app = space.card.get("app_file")
     if app and app not in space.files:
         yield f"README.md: app_file is {app!r}: no such file"
 
 
-def missing_sibling(metric: Source) -> Iterator[str]:
-    """Find a missing file that another imports as `from .NAME`."""
-    for file, name, relative in _list_imports(metric):
+def missing_import(metric: Source) -> Iterator[str]:
+    """Find an import of a file that is missing, or of a package not in requirements.txt."""
+    # first name of each module, and whether it is `from .NAME`
+    imports = [
+        (file, name.split(".")[0], relative)
+        for file in metric.files
+        if file.endswith(".py")
+        for name, relative in read_imports(metric.place / file)
+    ]
+    for file, name, relative in imports:
         if relative and f"{name}.py" not in metric.files:
             yield f"{file}: imports .{name}, and there is no {name}.py"
-
-
-def missing_requirement(metric: Source) -> Iterator[str]:
-    """Find a package that a file imports and requirements.txt does not name."""
     listing, distributions = metric.place / "requirements.txt", packages_distributions()
     try:
         lines = listing.read_text(encoding="utf-8").splitlines() if listing.is_file() else []
     except UnicodeDecodeError as error:
         raise PolyprobeError(f"{listing} is not UTF-8 text: {error.reason}") from error
     requirements = {canonicalize_name(re.split(r"[^\w.-]", line.strip())[0]) for line in lines}
-    for file, name, relative in _list_imports(metric):
+    for file, name, relative in imports:
         # gradio is a requirement by `sdk_version` in the card.
         internal = relative or f"{name}.py" in metric.files or name == "gradio"
         if internal or name in sys.stdlib_module_names:
@@ -189,14 +178,6 @@ def missing_requirement(metric: Source) -> Iterator[str]:
         # A package may differ from its module in name: scikit-learn has sklearn.
         if not requirements & {canonicalize_name(n) for n in (name, *distributions.get(name, ()))}:
             yield f"requirements.txt: {name} is missing, which {file} imports"
-
-
-def _list_imports(metric: Source) -> Iterator[tuple[str, str, bool]]:
-    """Yield all imports: file, first name of the module, whether it is `from .NAME`."""
-    for file in metric.files:
-        if file.endswith(".py"):
-            for name, relative in read_imports(metric.place / file):
-                yield file, name.split(".")[0], relative
 
 
 def not_loading(metric: Source) -> Iterator[str]:
@@ -228,15 +209,11 @@ def changed_file(board: Source) -> Iterator[str]:
 STAGES: dict[str, tuple[list[Callable[[Source], Iterator[str]]], ...]] = {
     "dataset": (
         [no_configs],
-        [missing_file, other_files],
+        [other_files],
         [unreadable],
         [wrong_columns],
         [other_features, wrong_rows],
     ),
-    "board": ([incomplete_card, missing_app], [changed_file]),
-    "space": (
-        [incomplete_card, missing_app],
-        [missing_sibling, missing_requirement],
-        [not_loading],
-    ),
+    "board": ([incomplete_card], [changed_file]),
+    "space": ([incomplete_card], [missing_import], [not_loading]),
 }

@@ -6,15 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from huggingface_hub import HfApi, constants, get_session, get_token
-from huggingface_hub.errors import (
-    HfHubHTTPError,
-    HFValidationError,
-    HTTPError,
-    OfflineModeIsEnabled,
-    RepositoryNotFoundError,
-    RevisionNotFoundError,
-)
+from huggingface_hub import HfApi, constants, errors, get_session, get_token
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import validate_repo_id
 
@@ -39,7 +31,7 @@ def check_repository_name(name: str, remedy: str = "correct --dataset-id") -> st
     try:
         validate_repo_id(name)
         valid = "/" in name
-    except HFValidationError:
+    except errors.HFValidationError:
         valid = False
     if not valid:
         raise PolyprobeError(f"{name!r} is not a repository name OWNER/NAME; {remedy}")
@@ -90,9 +82,9 @@ def read_remote(api: HfApi, repo_id: str, kind: str, revision: str = MAIN) -> Re
     try:
         info = api.repo_info(repo_id, repo_type=kind, revision=revision, timeout=WAIT)
         branch = True
-    except RepositoryNotFoundError:
+    except errors.RepositoryNotFoundError:
         return NO_REPOSITORY
-    except RevisionNotFoundError:
+    except errors.RevisionNotFoundError:
         info, branch = api.repo_info(repo_id, repo_type=kind, timeout=WAIT), False
     if branch and revision != MAIN and not revision.startswith("refs/"):
         refs = api.list_repo_refs(repo_id, repo_type=kind)
@@ -126,7 +118,7 @@ def check_ours(api: HfApi, repo_id: str, source: Source, remote: Remote) -> None
         )
 
 
-def compare(source: Source, remote: Remote) -> Changes:
+def find_changes(source: Source, remote: Remote) -> Changes:
     """List the changes that make the repository equal to the folder."""
     there, here = remote.files, source.files
     same = {path for path, x in here.items() if there.get(path) in (x.sha256, x.git_oid)}
@@ -152,15 +144,15 @@ class State:
 
 
 @contextmanager
-def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
+def explain_hub(repo_id: str) -> Iterator[State]:
     """Turn any error of the Hub or its client in the block into one line without a token."""
-    state = state or State()
+    state = State()
     get_session().timeout = WAIT
     try:
-        yield
+        yield state
     except PolyprobeError:
         raise
-    except OfflineModeIsEnabled:
+    except errors.OfflineModeIsEnabled:
         text = f"HF_HUB_OFFLINE is set, so the Hub cannot be asked for {repo_id}; unset it"
         raise UnreachableError(text) from None
     except Exception as error:  # answers of the Hub, errors of the transport and of hf_xet
@@ -170,7 +162,7 @@ def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
         if refusal := next(filter(None, map(_explain_refusal, causes)), None):
             raise PolyprobeError(f"{repo_id}: {refusal}; {state.text}") from None
         rest = f"({_redact(error)}); {state.text}; {AGAIN}"
-        if any(isinstance(cause, (HTTPError, ConnectionError)) for cause in causes):
+        if any(isinstance(cause, (errors.HTTPError, ConnectionError)) for cause in causes):
             raise UnreachableError(f"{repo_id}: no connection to {endpoint()} {rest}") from None
         raise PolyprobeError(f"{repo_id}: the upload failed {rest}") from None
 
@@ -178,7 +170,7 @@ def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
 def _explain_refusal(error: BaseException) -> str:
     """Describe an answer of the Hub other than 200 and the remedy; empty for other errors."""
     wait = "a while"
-    if isinstance(error, HfHubHTTPError):
+    if isinstance(error, errors.HfHubHTTPError):
         answer = error.response
         status, message = answer.status_code, error.server_message or answer.reason_phrase
         if seconds := answer.headers.get("Retry-After"):

@@ -5,35 +5,15 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from huggingface_hub import (
-    CommitInfo,
-    CommitOperationAdd,
-    CommitOperationDelete,
-    HfApi,
-    RepoCard,
-    get_token,
-)
+import huggingface_hub as hf
+from huggingface_hub import CommitInfo, HfApi
 
 from polyprobe import __version__
 from polyprobe.system.messages import PolyprobeError
 
+from . import hub
 from .checks import check_source, find_objections
-from .hub import (
-    MAIN,
-    NO_REPOSITORY,
-    Changes,
-    Remote,
-    State,
-    UnreachableError,
-    check_ours,
-    check_repository_name,
-    check_revision,
-    compare,
-    endpoint,
-    explain_hub,
-    how_to_log_in,
-    read_remote,
-)
+from .hub import Changes, Remote, State
 from .source import Source, address_card, read_source
 
 # Settings of hf_xet, which uploads large files. By default it records the sent parts every 20 s,
@@ -61,22 +41,22 @@ class Pushed(NamedTuple):
     was_there: bool = False  # from before this push
 
 
-def push(
+def push_folder(
     folder: Path, target: Target, licenses: Collection[str] = (), dry_run: bool = False
 ) -> list[str]:
     """Upload the changes of a folder as one commit; return the lines to print."""
     # `licenses` are those that do not permit publication and are to be ignored.
-    check_revision(target.revision)
+    hub.check_revision(target.revision)
     source = read_source(folder)
     check_source(source)
-    check_name(source, target)
+    check_target(source, target)
     source = address_card(source, target.repo_id)
     api = HfApi()
     if dry_run:
         return preview(api, source, target, licenses)
     check_token(api, target.repo_id)
     remote = read_target(api, source, target)
-    changes = compare(source, remote)
+    changes = hub.find_changes(source, remote)
     revision = target.revision
     if changes.is_empty and remote.branch:
         lines = [f"{target.repo_id}: nothing to upload, all {len(changes.same)} files are there"]
@@ -97,10 +77,10 @@ def preview(api: HfApi, source: Source, target: Target, licenses: Collection[str
     try:
         remote = read_target(api, source, target)
         new = "" if remote.exists else ", a new repository"
-    except UnreachableError as error:
-        remote, new = NO_REPOSITORY, ""
+    except hub.UnreachableError as error:
+        remote, new = hub.NO_REPOSITORY, ""
         notes.append(f"shown as if the repository were empty: {error}")
-    changes = compare(source, remote)
+    changes = hub.find_changes(source, remote)
     lines = []
     for mark, paths in zip("AMD=", changes[:4], strict=True):
         for path in paths:
@@ -118,9 +98,9 @@ def preview(api: HfApi, source: Source, target: Target, licenses: Collection[str
     ]
 
 
-def check_name(source: Source, target: Target) -> None:
+def check_target(source: Source, target: Target) -> None:
     """Refuse an invalid name, and one under which evaluate would not find the metric's file."""
-    check_repository_name(target.repo_id, f"write me/{source.name}")
+    hub.check_repository_name(target.repo_id, f"write me/{source.name}")
     owner, _, name = target.repo_id.partition("/")
     if source.kind == "space" and name != source.name:
         raise PolyprobeError(
@@ -131,10 +111,10 @@ def check_name(source: Source, target: Target) -> None:
 
 def read_target(api: HfApi, source: Source, target: Target) -> Remote:
     """Read the state of the target; refuse files of others and a wrong visibility."""
-    with explain_hub(target.repo_id):
-        remote = read_remote(api, target.repo_id, source.repo_type, target.revision)
+    with hub.explain_hub(target.repo_id):
+        remote = hub.read_remote(api, target.repo_id, source.repo_type, target.revision)
         if not target.create_pr:
-            check_ours(api, target.repo_id, source, remote)
+            hub.check_ours(api, target.repo_id, source, remote)
     if target.private and remote.private is False:
         remedy = "make it private in its settings, or leave out --private"
         raise PolyprobeError(f"{target.repo_id} is public already; {remedy}")
@@ -172,9 +152,9 @@ def count_changes(source: Source, changes: Changes) -> str:
 
 def usage(source: Source, target: Target, revision: str) -> str:
     """Write the call that loads the pushed dataset or metric, or the address of the board."""
-    at = "" if revision == MAIN else f", revision={revision!r}"
+    at = "" if revision == hub.MAIN else f", revision={revision!r}"
     if source.kind == "board":
-        return f"{endpoint()}/spaces/{target.repo_id}"
+        return f"{hub.endpoint()}/spaces/{target.repo_id}"
     if source.kind == "space":
         return f"evaluate.load({target.repo_id!r}{at})"
     configs = source.card["configs"]
@@ -184,30 +164,30 @@ def usage(source: Source, target: Target, revision: str) -> str:
 
 def check_token(api: HfApi, repo_id: str) -> None:
     """Refuse to start without a token, or with a read-only one."""
-    with explain_hub(repo_id):
-        token = get_token()
+    with hub.explain_hub(repo_id):
+        token = hf.get_token()
         if not token or not token.isascii():
             problem = "HF_TOKEN is not a valid token" if token else "no token"
-            raise PolyprobeError(f"{problem} to push {repo_id} with; {how_to_log_in()}")
+            raise PolyprobeError(f"{problem} to push {repo_id} with; {hub.how_to_log_in()}")
         me = api.whoami()
     # Only the Hub knows the permissions of a fine-grained token: it refuses the request itself.
     described = (me.get("auth") or {}).get("accessToken") or {}
     if described.get("role") == "read":
         name = described.get("displayName") or "in use"
-        raise PolyprobeError(f"the token {name!r} of {me['name']} may only read; {how_to_log_in()}")
+        remedy = hub.how_to_log_in()
+        raise PolyprobeError(f"the token {name!r} of {me['name']} may only read; {remedy}")
 
 
 def publish(api: HfApi, source: Source, target: Target, remote: Remote, changes: Changes) -> Pushed:
     """Make the repository equal to the folder by one commit; create a missing repository."""
     # Large files are uploaded before the commit. The Hub keeps them: the next call sends only
     # missing ones.
-    state = State()
     try:
-        with explain_hub(target.repo_id, state):
+        with hub.explain_hub(target.repo_id) as state:
             if target.create_pr and (there := find_pull_request(api, source, target)):
                 return there._replace(was_there=True)
             # Here, because create_commit validates the card after the repository was created.
-            RepoCard.load(source.files["README.md"].path).validate(source.repo_type)
+            hf.RepoCard.load(source.files["README.md"].path).validate(source.repo_type)
             head = prepare(api, source, target, remote, state)
             done = commit(api, source, target, changes, head)
     except PolyprobeError:
@@ -226,12 +206,12 @@ def prepare(api: HfApi, source: Source, target: Target, remote: Remote, state: S
         # An error if it was created since `remote` was read: it was not checked.
         api.create_repo(target.repo_id, repo_type=kind, private=target.private, space_sdk=sdk)
         state.text = "the repository is there, and empty"
-        head = read_remote(api, target.repo_id, kind).head
+        head = hub.read_remote(api, target.repo_id, kind).head
     else:
         state.text = "its files are as before"
-    if not remote.branch and target.revision != MAIN:
+    if not remote.branch and target.revision != hub.MAIN:
         api.create_branch(target.repo_id, branch=target.revision, repo_type=kind, exist_ok=True)
-        state.text = f"branch {target.revision} is there, and is like {MAIN}"
+        state.text = f"branch {target.revision} is there, and is like {hub.MAIN}"
     return head
 
 
@@ -244,8 +224,8 @@ def commit(api: HfApi, source: Source, target: Target, changes: Changes, head: s
     for name, value in XET.items():
         os.environ.setdefault(name, value)
     paths = changes.added + changes.changed
-    added = [CommitOperationAdd(path, str(source.files[path].path)) for path in paths]
-    deleted = [CommitOperationDelete(path, is_folder=False) for path in changes.deleted]
+    added = [hf.CommitOperationAdd(path, str(source.files[path].path)) for path in paths]
+    deleted = [hf.CommitOperationDelete(path, is_folder=False) for path in changes.deleted]
     kinds = ("added", "changed", "deleted")
     summary = ", ".join(f"{len(x)} {kind}" for kind, x in zip(kinds, changes, strict=False) if x)
     return api.create_commit(
@@ -271,12 +251,12 @@ def find_arrived(api: HfApi, source: Source, target: Target) -> Pushed | None:
     try:
         if target.create_pr:
             return find_pull_request(api, source, target)
-        remote = read_remote(api, target.repo_id, source.repo_type, target.revision)
+        remote = hub.read_remote(api, target.repo_id, source.repo_type, target.revision)
     except Exception:  # the Hub is still unreachable: the caller reports the first error
         return None
-    if not (remote.branch and compare(source, remote).is_empty):
+    if not (remote.branch and hub.find_changes(source, remote).is_empty):
         return None
-    page = f"{endpoint()}/{source.repo_type}s/{target.repo_id}"
+    page = f"{hub.endpoint()}/{source.repo_type}s/{target.repo_id}"
     return Pushed(f"{page}/commit/{remote.head}", target.revision)
 
 
@@ -289,8 +269,8 @@ def find_pull_request(api: HfApi, source: Source, target: Target) -> Pushed | No
     for number in [request.num for request in opened]:  # all, before more is asked
         details = api.get_discussion_details(repo_id, number, repo_type=kind)
         base = str(getattr(details, "target_branch", "")).removeprefix("refs/heads/")
-        remote = read_remote(api, repo_id, kind, f"refs/pr/{number}")
-        if base == target.revision and compare(source, remote).is_empty:
-            page = f"{endpoint()}/{kind}s/{repo_id}/discussions/{number}"
+        remote = hub.read_remote(api, repo_id, kind, f"refs/pr/{number}")
+        if base == target.revision and hub.find_changes(source, remote).is_empty:
+            page = f"{hub.endpoint()}/{kind}s/{repo_id}/discussions/{number}"
             return Pushed(page, f"refs/pr/{number}")
     return None

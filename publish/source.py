@@ -206,7 +206,7 @@ def bundle(folder: Path, target: Path) -> Path:
     main = f"{folder.name}.py"
     siblings = {path.stem for path in find_modules(folder, [main]).values()} - {folder.name}
     for name, path in sorted(find_modules(folder, [main, "app.py"]).items()):
-        relative = path.parent == folder and name != "app.py"
+        relative = path.stem in {*siblings, folder.name}
         text = path.read_text(encoding="utf-8")
         text = _IMPORT.sub(r"\1.\2" if relative else r"\1\2", text)
         if name == main:  # `evaluate` copies only what the module itself imports

@@ -26,8 +26,6 @@ class Role(Enum):
     SLOPE = auto()  # +0.1234
     P = auto()  # 0.012: two digits
     INTERVAL = auto()  # [low, high] → 0.100 to 0.200, `*` if it has no width
-    LOW = auto()  # low end of [low, high]
-    HIGH = auto()  # high end of [low, high], `*` if it has no width
     SLOPES = auto()  # [low, high] of a slope → +0.1234 to +0.2345
     ESTIMATE = auto()  # an `Estimate`: value ± half, interval below
 

@@ -21,7 +21,7 @@ NARROW = 9  # characters of a line of a long heading
 WIDE = 110  # characters of a terminal that shows the intervals of estimates
 _NUMBERS = (Role.VALUE, Role.NUMBER)
 _WHOLE = (Role.NUMBER, Role.P, Role.INTERVAL, Role.SLOPES, Role.PERCENT)  # not wrapped, if ruled
-_PERCENT = (*_NUMBERS, Role.ESTIMATE, Role.INTERVAL, Role.LOW, Role.HIGH)  # in LaTeX
+_PERCENT = (*_NUMBERS, Role.ESTIMATE, Role.INTERVAL)  # in LaTeX
 _LATEX = read_toml(__package__, "latex.toml")
 _ESCAPES = str.maketrans(_LATEX["escapes"])
 _SIGNS = _LATEX["signs"]
@@ -36,7 +36,7 @@ def format_interval(bounds: Sequence[float] | None) -> str:
     """Format an interval with three decimals, `*` if it has no width, `–` where there is none."""
     if bounds is None:
         return UNDEFINED
-    return f"{format_value(bounds[0])} to {_mark_end(bounds[1], bounds)}"
+    return f"{format_value(bounds[0])} to {mark_end(bounds[1], bounds)}"
 
 
 def with_interval(value: float | None, bounds: Sequence[float] | None) -> str:
@@ -49,7 +49,8 @@ def name_units(clusters: str, single: str = "facts") -> str:
     return single if clusters == "none" else f"{clusters}s"
 
 
-def _mark_end(value: float, bounds: Sequence[float]) -> str:
+def mark_end(value: float, bounds: Sequence[float]) -> str:
+    """Format an end of an interval, with `*` if it has no width."""
     return f"{format_value(value)}{'*' if has_no_width(bounds) else ''}"
 
 
@@ -99,8 +100,6 @@ FORMATS: Mapping[Role, Callable[[Any], str]] = {
     Role.SLOPE: "{:+z.4f}".format,
     Role.P: format_p_value,
     Role.INTERVAL: format_interval,
-    Role.LOW: lambda bounds: _mark_end(bounds[0], bounds),
-    Role.HIGH: lambda bounds: _mark_end(bounds[1], bounds),
     Role.SLOPES: lambda bounds: " to ".join(f"{end:+z.4f}" for end in bounds),
     Role.ESTIMATE: _format_estimate,
 }
@@ -205,10 +204,8 @@ def to_csv(table: Table) -> str:
 
 def _list_raw(value: Any, role: Role) -> list[Any]:
     """List the values of a cell, one for each of its column's keys."""
-    # The column decides how many values a cell has, the cell what its value means.
-    value, role_of_cell, *_ = value if isinstance(value, Cell) else Cell(value)
-    if (role_of_cell or role) in (Role.LOW, Role.HIGH) and value is not None:
-        value = value[(role_of_cell or role) is Role.HIGH]
+    # The column decides how many values a cell has.
+    value = value.value if isinstance(value, Cell) else value
     if role is Role.ESTIMATE:
         value, bounds, half = value if isinstance(value, Estimate) else Estimate(value)
         return [value, *(bounds or (None, None)), half]
@@ -230,7 +227,7 @@ def to_latex(tables: Sequence[Table], caption: str = "") -> str:
     blocks = [line for table in tables for line in (*_list_latex(table), r"\par\medskip")][:-1]
     head = [r"% \usepackage{booktabs}", r"\begin{table*}"]
     blocks = [r"\centering\small\setlength{\tabcolsep}{3pt}", *blocks]
-    note = [rf"\caption{{{_escape_signs(clean(caption))}}}"] if caption else []
+    note = [rf"\caption{{{escape(clean(caption))}}}"] if caption else []
     return "\n".join([*head, *blocks, *note, r"\end{table*}"]) + "\n"
 
 
@@ -240,7 +237,7 @@ def _list_latex(table: Table) -> list[str]:
     lines = [
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
-        join_cells([_escape_signs(column.head.replace("\n", " ")) for _, column in columns]),
+        join_cells([escape(column.head.replace("\n", " ")) for _, column in columns]),
         r"\midrule",
     ]
     for place, row in enumerate(table.rows):
@@ -260,16 +257,12 @@ def join_cells(cells: Sequence[str]) -> str:
 
 
 def escape(text: str) -> str:
-    r"""Escape the special characters of LaTeX.
+    r"""Escape the special characters of LaTeX, and write signs as its commands.
 
     >>> print(escape("zh_hans, 95%"))
     zh\_hans, 95\%
     """
-    return clean_lines(text).translate(_ESCAPES)
-
-
-def _escape_signs(text: str) -> str:
-    text = escape(text)
+    text = clean_lines(text).translate(_ESCAPES)
     for sign, command in _SIGNS.items():
         text = text.replace(sign, command)
     return text
@@ -288,16 +281,14 @@ def _format_latex(cell: Any, column: Column) -> str:
         percent if column.percent else lambda x: "--" if x is None else f"{x:.2f}"
     )
     if role not in _PERCENT or isinstance(value, str) or value is None:
-        text = _escape_signs(format_cell(value, role))
+        text = escape(format_cell(value, role))
     elif role is Role.ESTIMATE:
         value = value._replace(half=None) if value.interval else value
         text = _format_estimate(value, show).replace("±", r"$\pm$")
     elif role in _NUMBERS:
         text = show(value)
-    elif role is Role.INTERVAL:
-        text = " to ".join(map(show, value))
     else:
-        text = show(value[role is Role.HIGH])
+        text = " to ".join(map(show, value))
     first, rule, rest = text.partition("\n")
     first = rf"\textbf{{{first}}}" if bold else first
     return first + (rf"\rlap{{{_SIGNS[LOW.strip()]}}}" if low else "") + rule + rest

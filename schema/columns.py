@@ -8,7 +8,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,9 +88,7 @@ def to_table(rows: Iterable[Row] | pa.Table) -> pa.Table:
     schema = SCHEMA if all(row.flags is None for row in rows) else FLAGGED
     if any(row.published_row for row in rows):
         schema = REPAIRED
-    return pa.table(
-        {name: list(map(attrgetter(name), rows)) for name in schema.names}, schema=schema
-    )
+    return pa.Table.from_pylist([row._asdict() for row in rows], schema=schema)
 
 
 def split_name(language: str) -> str:
@@ -122,8 +119,8 @@ def check(
     for language, table in tables.items():
         place = f"{name}: language '{language}'"
         _check_columns(table.schema, place)
-        for problem, find in CHECKS.items():
-            _refuse(find(table), table, place, problem)
+        for problem, bad in list_faults(table):
+            _refuse(bad, table, place, problem)
         if len(table) != len(tables[first]):
             raise PolyprobeError(
                 f"{name}: the splits are not parallel: '{first}' has {len(tables[first])} rows, "
@@ -159,15 +156,8 @@ def _bad_slots(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.not_equal(pc.fill_null(pc.count_substring(texts, SLOT), 0), 1)
 
 
-def _bad_prompts(table: pa.Table) -> np.ndarray:
-    return _rows_with(table[PROMPTS], _bad_slots) if has_prompts(table) else _NONE
-
-
-def _other_number_of_prompts(table: pa.Table) -> np.ndarray:
-    if not has_prompts(table):
-        return _NONE
-    sizes = (pc.list_value_length(table[column]) for column in (PROMPTS, "candidates"))
-    return np.asarray(pc.fill_null(pc.not_equal(*sizes), False))
+def _trim(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.utf8_trim(texts, characters=PADDING)
 
 
 def _missing_value(table: pa.Table) -> np.ndarray:
@@ -213,28 +203,27 @@ def _has_flag(table: pa.Table, flag: str) -> np.ndarray:
     return _rows_with(table["flags"], lambda x: pc.fill_null(pc.equal(x, flag), False))
 
 
-CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
-    f"the prompt must hold the slot {SLOT} exactly once": lambda table: np.asarray(
-        _bad_slots(table["prompt"])
-    ),
-    "a value is missing": _missing_value,  # the checks below rely on it
-    "there are no candidates": lambda table: _is_empty(table["candidates"]),
-    "a candidate is empty": lambda table: _rows_with(
-        table["candidates"], lambda texts: pc.equal(pc.utf8_trim(texts, characters=PADDING), "")
-    ),
-    "a candidate begins or ends with a blank, which belongs to the prompt": lambda table: (
-        _rows_with(
-            table["candidates"],
-            lambda texts: pc.not_equal(pc.utf8_trim(texts, characters=PADDING), texts),
-        )
-    ),
-    "a candidate occurs twice": _repeated_candidate,
-    "the number of prompts is not that of the candidates": _other_number_of_prompts,
-    f"each of the prompts must hold the slot {SLOT} exactly once": _bad_prompts,
-    "there is no right answer": lambda table: _is_empty(table["answers"]),
-    "an answer is no index into the candidates": _answer_out_of_range,
-    "an earlier row has the same fact_id, template_id and prompt": _repeated_row,
-}
+def list_faults(table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield each fault that a table may have, with a mark for each row; later ones need earlier."""
+    candidates, answers = table["candidates"], table["answers"]
+    bad = np.asarray(_bad_slots(table["prompt"]))
+    yield f"the prompt must hold the slot {SLOT} exactly once", bad
+    yield "a value is missing", _missing_value(table)
+    yield "there are no candidates", _is_empty(candidates)
+    yield "a candidate is empty", _rows_with(candidates, lambda x: pc.equal(_trim(x), ""))
+    padded = _rows_with(candidates, lambda x: pc.not_equal(_trim(x), x))
+    yield "a candidate begins or ends with a blank, which belongs to the prompt", padded
+    yield "a candidate occurs twice", _repeated_candidate(table)
+    if has_prompts(table):
+        sizes = (pc.list_value_length(table[column]) for column in (PROMPTS, "candidates"))
+        differ = np.asarray(pc.fill_null(pc.not_equal(*sizes), False))
+        yield "the number of prompts is not that of the candidates", differ
+        bad = _rows_with(table[PROMPTS], _bad_slots)
+        yield f"each of the prompts must hold the slot {SLOT} exactly once", bad
+    yield "there is no right answer", _is_empty(answers)
+    yield "an answer is no index into the candidates", _answer_out_of_range(table)
+    yield "an earlier row has the same fact_id, template_id and prompt", _repeated_row(table)
+
 
 _TEXTS = pa.list_(pa.string())
 OTHER_CANDIDATES = "the number of candidates differs"
@@ -253,13 +242,11 @@ def find_different(tables: Iterable[pa.Table], column: str = "candidates") -> np
     return differ
 
 
-def _refuse(
-    bad: np.ndarray, table: pa.Table, place: str, problem: str, remedy: str = REMEDY
-) -> None:
+def _refuse(bad: np.ndarray, table: pa.Table, place: str, fault: str, remedy: str = REMEDY) -> None:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise PolyprobeError(
-            f"{place}, row {row} ({table['fact_id'][row].as_py()}): {problem} "
+            f"{place}, row {row} ({table['fact_id'][row].as_py()}): {fault} "
             f"({int(bad.sum())} such rows); {remedy}"
         )
 
@@ -319,7 +306,7 @@ def name_subjects(table: pa.Table) -> list[str]:
     ]
 
 
-def read_lists(column: pa.ChunkedArray) -> list[list[str]]:
+def read_text_lists(column: pa.ChunkedArray) -> list[list[str]]:
     """Return the lists of text of a column; equal ones are one object, for memory."""
     shared: dict[tuple[str, ...], list[str]] = {}
     lists: list[list[str]] = []
@@ -331,10 +318,10 @@ def read_lists(column: pa.ChunkedArray) -> list[list[str]]:
 
 def name_candidates(table: pa.Table) -> list[list[str]]:
     """Return each row's candidates by id, or by label in rows without ids."""
-    labels = read_lists(table["candidates"])
+    labels = read_text_lists(table["candidates"])
     if "candidate_ids" not in table.column_names:
         return labels
-    ids = read_lists(table["candidate_ids"])
+    ids = read_text_lists(table["candidate_ids"])
     return [
         names if names and len(names) == len(row) else row
         for names, row in zip(ids, labels, strict=True)

@@ -12,15 +12,16 @@ No test compares the branches and the names of FLORES-200 (CC-BY-SA-4.0) with a 
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from typing import NamedTuple
 
 from polyprobe.system.messages import PolyprobeError, guess
 
 STANZA = {"iw": "he", "no": "nb", "zh": "zh-hans"}  # codes that Stanza spells otherwise
+SIMPLEMMA = {"hr": "hbs", "sr": "hbs", "bs": "hbs", "no": "nb", "iw": "he"}
 TRAITS = ("script", "family", "branch")
 
 
@@ -48,6 +49,23 @@ def read_languages() -> dict[str, Language]:
 def stanza_name(language: str) -> str:
     """Return Stanza's code of a language or split."""
     return STANZA.get(language, language.replace("_", "-"))
+
+
+def list_lemmas() -> Collection[str]:
+    """List the languages of simplemma, by its codes."""
+    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
+    return SUPPORTED_LANGUAGES
+
+
+def find_lemma(language: str) -> Callable[[str], str] | None:
+    """Return simplemma's function from a word to its lemma; None for a language without one."""
+    code = SIMPLEMMA.get(language, language)
+    if code not in list_lemmas():
+        return None
+    from simplemma import lemmatize
+
+    return lru_cache(1 << 16)(partial(lemmatize, lang=code))
 
 
 def find_language(split: str) -> Language | None:

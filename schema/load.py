@@ -21,7 +21,6 @@ from .columns import UNREADABLE, check, split_name
 from .languages import refuse_languages, split_list
 from .locate import FORMATS, REMEDY, check_card, check_dataset_name, find_formats, locate
 
-VERIFY = ParquetFragmentScanOptions(page_checksum_verification=True)
 IN_MEMORY = "in memory"  # of a run: the name of a dataset that was not loaded by name
 Splits = Mapping[str, datasets.Dataset]
 PARTS = {"train", "test", "validation"}  # names of splits that are not languages
@@ -49,7 +48,7 @@ def load_facts(
 
     Raises:
         PolyprobeError: unknown dataset or language, splits that are not languages or not parallel,
-            or an invalid row (see `CHECKS`).
+            or an invalid row (see `list_faults`).
     """
     tables = read_splits(dataset, config, languages)
     check(tables, _name(dataset, config), own_candidates, ONE_SPLIT)
@@ -57,9 +56,7 @@ def load_facts(
 
 
 def read_splits(
-    dataset: str | Splits,
-    config: str | None = None,
-    languages: str | Sequence[str] | None = None,
+    dataset: str | Splits, config: str | None = None, languages: str | Sequence[str] | None = None
 ) -> dict[str, pa.Table]:
     """Return the tables of `load_facts` without checks."""
     config = convert_value("config", config, str | None)
@@ -75,7 +72,8 @@ def read_splits(
         if os.path.isdir(place):
             check_card(Path(place))
             if ".parquet" in find_formats(Path(place)):
-                options["fragment_scan_options"] = VERIFY
+                verify = ParquetFragmentScanOptions(page_checksum_verification=True)
+                options["fragment_scan_options"] = verify
             # Stream folders: datasets 5.2 caches them by the text of the card alone, and would
             # return old rows after a change of the Parquet files.
             options["streaming"] = True

@@ -55,9 +55,8 @@ def check_dataset_name(dataset: str) -> None:
         )
     names = list_datasets()
     hint = f"{guess(place, names)} available: {', '.join(names)}".lstrip()
-    raise PolyprobeError(
-        f"no dataset '{dataset}' here, under ./datasets or installed; {hint}; {REMEDY}"
-    )
+    text = f"no dataset '{dataset}' here, under ./datasets or installed; {hint}; {REMEDY}"
+    raise PolyprobeError(text)
 
 
 def list_installed() -> Iterator[str]:
@@ -140,31 +139,25 @@ def check_card(folder: Path) -> None:
     problems = [f"{x.config}/{x.name} is {x.path}: no such file" for x in missing]
     files = folder.glob("data/[!.]*/[!.]*.parquet")
     rows = sorted(path.relative_to(folder).as_posix() for path in files)
-    problems += [*find_swapped(splits), *find_unlisted(splits, rows)]
+    problems += find_misplaced(splits, rows)
     if problems:
         made = _MADE_BY.search(place.read_text(encoding="utf-8"))
         command = f" ({made[1]})" if made else ""
-        raise PolyprobeError(
-            f"{place}: {problems[0]}; build it again{command}, or correct the card"
-        )
+        text = f"{place}: {problems[0]}; build it again{command}, or correct the card"
+        raise PolyprobeError(text)
 
 
-def find_unlisted(splits: list[CardSplit], files: list[str]) -> Iterator[str]:
-    """Find Parquet files of rows that are in no configuration of the card."""
-    listed = {split.path for split in splits}
-    for file in files:
-        if file not in listed and not any(PurePosixPath(file).match(path) for path in listed):
-            yield f"{file} is in no configuration"
-
-
-def find_swapped(splits: list[CardSplit]) -> Iterator[str]:
-    """Find splits whose file is named as another split or lies in another one's folder."""
+def find_misplaced(splits: list[CardSplit], files: list[str]) -> Iterator[str]:
+    """Find splits with another one's file, and Parquet files of rows in no configuration."""
     names = {(split.config, split.name) for split in splits}
-    configs = {split.config for split in splits}
+    configs, listed = {split.config for split in splits}, {split.path for split in splits}
     for config, name, path in splits:
         stem, parent = PurePosixPath(path).stem, PurePosixPath(path).parent.name
         if (stem != name and (config, stem) in names) or (parent != config and parent in configs):
             yield f"{config}/{name} is {path}, which is the file of another split"
+    for file in files:
+        if file not in listed and not any(PurePosixPath(file).match(path) for path in listed):
+            yield f"{file} is in no configuration"
 
 
 def make_absolute(name: str | os.PathLike[str]) -> str:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from polyprobe.schema.columns import SENTENCE_START
 from polyprobe.scoring.engine import Ids
-from polyprobe.system.files import hash_json
+from polyprobe.system.files import hash_json, read_toml
 from polyprobe.system.messages import PolyprobeError, guess, one_line
 
 from .limits import ExceededError, run_limited
-from .options import ScoringOptions
+from .options import ANSWER, ScoringOptions
 
 # Values of template variables that switch thinking off, if the template has the variable.
 WITHOUT_THINKING = {"enable_thinking": False, "thinking": False, "thinking_budget": 0}
@@ -29,20 +29,9 @@ class Thought(NamedTuple):
     leads: str = ""
 
 
-# The budget of seed is inside its thought.
-XML_TAGS = ("think", "thinking", "thought", "reasoning", "seed:cot_budget_reflect", "seed:think")
-THOUGHTS = (
-    *(Thought(f"<{tag}>", f"</{tag}>") for tag in XML_TAGS),
-    Thought("<|think|>", "<|/think|>"),
-    Thought("[THINK]", "[/THINK]"),
-    Thought("◁think▷", "◁/think▷"),
-    Thought("<|channel>thought", "<channel|>"),
-    Thought("<|inner_prefix|>", "<|inner_suffix|>"),
-    Thought("<|START_THINKING|>", "<|END_THINKING|>", "<|START_RESPONSE|>"),
-    Thought(
-        "<|channel|>analysis<|message|>", "<|end|>", "<|start|>assistant<|channel|>final<|message|>"
-    ),
-)
+_TAGS = read_toml(__package__, "thoughts.toml")
+THOUGHTS = [Thought(f"<{name}>", f"</{name}>") for name in _TAGS["xml"]]
+THOUGHTS += [Thought(*tags) for tags in _TAGS["others"]]
 # The date of templates that write today's: Llama 3.1's own default. A run is the same on every day.
 TODAY = date(2024, 7, 26)
 _DATES = re.compile(r"""\bstrftime_now\(\s*(["'])(.*?)\1\s*\)""")
@@ -66,10 +55,16 @@ Messages = Sequence[Mapping[str, str]]
 class Chat(NamedTuple):
     """A conversation up to the answer, the same for every row except for a question."""
 
-    # The rendered text, with QUESTION in the place of each row's question (scoring `letters`)
+    # The rendered text, or the messages as JSON, with QUESTION in the place of each row's question
     head: str
     key: str  # a short hash of template and head, for the signature
     settings: dict[str, Any]  # the options and the head, for run.json
+    is_json: bool = False  # whether the head is the messages
+
+    def ask(self, question: str) -> str:
+        """Return the head with a question in it."""
+        text = json.dumps(question, ensure_ascii=False)[1:-1] if self.is_json else question
+        return self.head.replace(QUESTION, text)
 
     def encode(
         self, texts: Sequence[str], tokenizer: Any, questions: Sequence[str] | None = None
@@ -85,7 +80,7 @@ class Chat(NamedTuple):
         parts = [text.rpartition(SENTENCE_START) for text in texts]
         heads = [self.head + part[0] for part in parts]
         if questions is not None:
-            heads = [self.head.replace(QUESTION, question) for question in questions]
+            heads = [*map(self.ask, questions)]
         texts = [part[2] for part in parts]
         sentences = _tokenize(list(map(str.__add__, heads, texts)), tokenizer)
         encode = cache(lambda head: _tokenize([head], tokenizer)[0])
@@ -146,23 +141,25 @@ def _render_chat(tokenizer: Any, options: ScoringOptions, model: str) -> Chat:
     variables = _add_defaults(variables, source, model)
     with_date = _DATES.sub(lambda match: json.dumps(TODAY.strftime(match[2])), source)
     template = Template(tokenizer, with_date, variables, model)
-    has_question = options.scoring == "letters"
+    has_question = options.scoring in ("letters", ANSWER)
     messages = _write_messages(options, QUESTION if has_question else "")
     head = template.find_head(messages)
     template.check_messages(messages)
     if has_question:
         template.check_question(options, head)
-    settings: dict[str, Any] = {"head": head, "system": options.system, "user": options.user or ""}
-    settings["options"] = variables
-    return Chat(head, hash_json({"template": source, "head": head})[:16], settings)
+    return _make_chat(head, options, variables, template=source)
 
 
 def describe_messages(options: ScoringOptions) -> Chat:
     """Return the messages for a server that applies its own template: the head is their JSON."""
     head = json.dumps(_write_messages(options, QUESTION), ensure_ascii=False)
-    settings: dict[str, Any] = {"head": head, "system": options.system, "user": options.user or ""}
-    settings["options"] = {}
-    return Chat(head, hash_json({"head": head})[:16], settings)
+    return _make_chat(head, options, {})
+
+
+def _make_chat(head: str, options: ScoringOptions, variables: Any, **template: str) -> Chat:
+    texts = {"head": head, "system": options.system, "user": options.user or ""}
+    key = hash_json({**template, "head": head})[:16]
+    return Chat(head, key, {**texts, "options": variables}, is_json=not template)
 
 
 def _write_messages(options: ScoringOptions, question: str = "") -> list[dict[str, str]]:

@@ -16,8 +16,7 @@ Our choices where the paper and SPEC leave one:
   the hypothesis with the higher rank.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -109,17 +108,16 @@ def _ask(
     readings: Readings, questions: Iterable[SlotQuestion]
 ) -> Generator[list[SlotQuestion], list[Reading]]:
     """Yield the questions without an answer yet, and store the answers; old ones stay."""
-    new = [q for q in dict.fromkeys(questions) if not _has_answer(readings, q)]
+    new = []
+    for question in dict.fromkeys(questions):
+        reading = readings.get((question.tokens, question.slot), {})
+        if question.target not in reading and (question.target != UNFILLED or not reading):
+            new.append(question)
     answers = (yield new) if new else []
     for question, answer in zip(new, answers, strict=True):
         reading = readings.setdefault((question.tokens, question.slot), {})
         for token, log in answer.items():
             reading.setdefault(token, log)
-
-
-def _has_answer(readings: Readings, question: SlotQuestion) -> bool:
-    reading = readings.get((question.tokens, question.slot))
-    return reading is not None and (question.target == UNFILLED or question.target in reading)
 
 
 def _extend(
@@ -179,14 +177,6 @@ class Decoded(NamedTuple):
     fillings: tuple[Hypothesis, ...]  # the best filling of each number of masks, 1 to M
 
 
-@dataclass
-class _ActiveSearch:
-    prompt: str
-    frame: Frame
-    search: Search
-    questions: list[SlotQuestion]
-
-
 def decode(
     scorer: MaskedScorer,
     prompts: Sequence[str],
@@ -207,8 +197,11 @@ def decode(
         longest.read(row, [len(before)], (scorer.mask,))
     scorer.check_inputs(longest)
     best: dict[str, list[Hypothesis]] = {prompt: [] for prompt in frames}
-    waiting = _start(frames, max_masks, options)
-    live: list[_ActiveSearch] = []
+    ordered = sorted(frames, key=lambda prompt: -sum(map(len, frames[prompt])))
+    masks = range(max_masks, 0, -1)
+    searches = ((x, search(m, max_masks, options)) for x in ordered for m in masks)
+    waiting = ((prompt, steps, next(steps)) for prompt, steps in searches)
+    live: list[tuple[str, Search, list[SlotQuestion]]] = []
     done, total = 0, len(frames) * max_masks
     while True:
         # Searches end after different numbers of steps; new ones take the places of those that
@@ -217,20 +210,25 @@ def decode(
         live += islice(waiting, max(0, n_places - len(live)))
         if not live:
             break
-        questions = [(state.frame, question) for state in live for question in state.questions]
+        questions = [(frames[prompt], question) for prompt, _, part in live for question in part]
         answers = iter(_answer(scorer, questions, options.beam))
         going = []
-        for state in live:
+        for prompt, steps, part in live:
             try:
-                state.questions = state.search.send([*islice(answers, len(state.questions))])
-                going.append(state)
+                part = steps.send([*islice(answers, len(part))])
+                going.append((prompt, steps, part))
             except StopIteration as end:
-                best[state.prompt].append(end.value)
+                best[prompt].append(end.value)
         done += len(live) - len(going)
         live = going
         if progress:
             progress(done, total)
-    decoded = {prompt: _decide(fillings, options.length_norm) for prompt, fillings in best.items()}
+    decoded = {}
+    for prompt, hypotheses in best.items():
+        fillings = tuple(sorted(hypotheses, key=lambda h: len(h.tokens)))
+        winner = fillings[find_winner([h.logs for h in fillings], options.length_norm)]
+        value = value_of(winner.logs, options.length_norm)
+        decoded[prompt] = Decoded(winner.tokens, value, fillings)
     return [decoded[prompt] for prompt in prompts]
 
 
@@ -244,27 +242,12 @@ def read_confidences(
     for (before, after), tokens in zip(map(scorer.around_slot, prompts), fillings, strict=True):
         # The whole sentence is planned only to check its length; nothing runs it.
         plan.read(Input((*before, *tokens, *after)), [len(before)], tokens[:1])
-        for k, token in enumerate(tokens):
-            question = SlotQuestion((*tokens[:k], UNFILLED, *tokens[k + 1 :]), k, token)
-            questions.append(((before, after), question))
+        h = Hypothesis(tokens, ())
+        part = (SlotQuestion(h.without(k), k, token) for k, token in enumerate(tokens))
+        questions += [((before, after), question) for question in part]
     scorer.check_inputs(plan)
     answers = iter(_answer(scorer, questions, 0))
     return [tuple(next(answers)[token] for token in tokens) for tokens in fillings]
-
-
-def _start(
-    frames: dict[str, Frame], max_masks: int, options: DecodingOptions
-) -> Iterator[_ActiveSearch]:
-    for prompt in sorted(frames, key=lambda p: -sum(map(len, frames[p]))):
-        for m in range(max_masks, 0, -1):
-            steps = search(m, max_masks, options)
-            yield _ActiveSearch(prompt, frames[prompt], steps, next(steps))
-
-
-def _decide(hypotheses: list[Hypothesis], length_norm: bool) -> Decoded:
-    fillings = tuple(sorted(hypotheses, key=lambda h: len(h.tokens)))
-    winner = fillings[find_winner([h.logs for h in fillings], length_norm)]
-    return Decoded(winner.tokens, value_of(winner.logs, length_norm), fillings)
 
 
 def _answer(

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -21,8 +21,9 @@ from polyprobe.system.text import clean_field
 
 from .chat import Chat, describe_messages, render_chat
 from .model_objects import check_object, configuration_of, identify_object, name_of, unwrap_model
-from .options import PRODUCTS, SERVED, ScorerOptions, is_name
+from .options import ANSWER, PRODUCTS, SERVED, ScorerOptions, is_name
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
+from .scorers.answers import ServedAnswerScorer
 from .scorers.letters import ServedLettersScorer
 from .served.chat import SYSTEM, ChatServer
 from .served.engine import ServedEngine
@@ -193,11 +194,12 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
         try:
             handshake = run_async(shake(engine, tokenizer, probe))
         except LimitedServerError:
-            if options.scoring != "letters":
+            if options.scoring not in ("letters", ANSWER):
                 raise
-            kind = TopCompletions(kind.served, partial(_spell, tokenizer))
+            if options.scoring == "letters":
+                kind = TopCompletions(kind.served, partial(_spell, tokenizer))
             engine = ServedEngine(kind, n_tokens, model_type)
-            handshake = run_async(shake(engine, tokenizer, probe))
+            handshake = run_async(shake(engine, tokenizer, probe, options.scoring == ANSWER))
         scorer = _engage(CAUSAL, engine, tokenizer, chat, model, options)
     names = filter(None, [kind.name, kind.served.version, kind.served.about])
     extra = {
@@ -218,16 +220,21 @@ def _engage_chat(
         if getattr(options, name) != getattr(DEFAULTS, name):
             flag = collect_options(ScorerOptions)[name].flag
             raise PolyprobeError(f"{flag} is not for {where}; leave it out")
-    system = SYSTEM if options.system is None else options.system or None
+    letters = options.scoring == "letters"
+    system = SYSTEM if letters and options.system is None else options.system or None
     chat = describe_messages(replace(options, chat=True, system=system))
-    server.head = chat.head
+    server.chat = chat
     engine = ServedEngine(server, 2**18)  # tokens of a model, at most
-    handshake = run_async(shake(engine, None, probe))
-    if options.scoring != "letters":
-        raise PolyprobeError(f"{where} gives only the first token's values; use --scoring letters")
-    scorer = ServedLettersScorer(engine, None, permutations=options.permutations)
-    scorer.chat, scorer.extra = chat, {"chat": chat.key}
-    return scorer, handshake
+    handshake = run_async(shake(engine, None, probe, options.scoring == ANSWER))
+    makers: dict[str, Callable[..., Scorer]] = {
+        "letters": partial(ServedLettersScorer, permutations=options.permutations),
+        ANSWER: partial(ServedAnswerScorer, answer_tokens=options.answer_tokens),
+    }
+    if options.scoring not in makers:
+        raise PolyprobeError(
+            f"{where} gives only the first token's values; use --scoring letters or {ANSWER}"
+        )
+    return makers[options.scoring](engine, None, chat=chat), handshake
 
 
 def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[places.Place, Any, str]:
@@ -351,6 +358,7 @@ def _engage(
     extra: dict[str, Any] = {"bos": options.bos} if family.takes_bos else {}
     extra |= {"chat": chat} if chat else {}
     extra |= {"permutations": options.permutations} if options.permutations else {}
+    extra |= {"answer_tokens": options.answer_tokens} if options.scoring == ANSWER else {}
     scorer_class = SCORINGS[options.scoring][family.name]
     try:
         scorer = scorer_class(network, tokenizer, options.batch_tokens, **extra)

@@ -19,7 +19,8 @@ from polyprobe.system.sending import check_address
 
 FREE = "xfactr"
 SUMS = ("object", "object-released")  # a score is a log-probability, summed over tokens
-ALL, MASKED = "all models", "masked models"
+ANSWER, ANSWER_TOKENS = "answer", 64
+ALL, MASKED, WRITERS = "all models", "masked models", "causal and T5-like models"
 # The values of `--scoring`, and the models that each takes (`scorers.SCORINGS` has the scorers).
 SCORING_NAMES = {
     "bmlama": (ALL, "mean log-probability of the sentence, equations 8-10 of BMLAMA"),
@@ -36,6 +37,7 @@ SCORING_NAMES = {
     "pll": (MASKED, "the whole sentence, one token masked at a time"),
     "pll-word-l2r": (MASKED, "the same with the rest of the token's word masked"),
     FREE: (MASKED, "free decoding of the object"),
+    ANSWER: (WRITERS, "a short answer, in which the object is found by its names"),
 }
 BOS = ("auto", "always", "never")
 SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90% of objects
@@ -87,20 +89,10 @@ def check_adapter(name: Any) -> None:
         raise PolyprobeError(f"adapter={name!r}; give a folder, an ID or ID@REVISION")
     require(f"the adapter '{name}'", "peft")
     if Path(name).exists() and not (Path(name) / ADAPTER).is_file():
-        raise no_adapter(os.fspath(name))
-
-
-def no_adapter(name: str) -> PolyprobeError:
-    """Return the error for a folder, file or repository without the settings of an adapter."""
-    if Path(name).exists():
-        return PolyprobeError(
+        raise PolyprobeError(
             f"'{name}' is not an adapter of PEFT: it has no {ADAPTER}; give the folder or id that "
             "save_pretrained wrote"
         )
-    return PolyprobeError(
-        f"unknown adapter '{name}': it is not a folder here, and neither the Hub nor the local "
-        f"cache has its {ADAPTER}; give the folder or id that save_pretrained wrote"
-    )
 
 
 def check_attention(name: str | None) -> None:
@@ -157,8 +149,9 @@ class ScoringOptions(Options):
         "Scoring protocol: bmlama (equations 8-10); object, object-released, object-tokens, "
         "object-characters, object-bytes (the object alone: sum, or mean by length); contrastive, "
         "contrastive-released (the object's first sub-word); letters (the candidates as options "
-        "A, B, C …, the letter of each); for masked models pll, pll-word-l2r (the sentence, one "
-        "mask at a time), mpararel, mpararel-released (all masks at once), xfactr (free decoding).",
+        "A, B, C …, the letter of each); answer (a short text, not for masked models); for masked "
+        "models pll, pll-word-l2r (the sentence, one mask at a time), mpararel, mpararel-released "
+        "(all masks at once), xfactr (free decoding).",
         choices=SCORING_NAMES,
     )
     permutations: int | None = _model(
@@ -167,6 +160,13 @@ class ScoringOptions(Options):
         minimum=1,
         maximum=len(LETTERS),
         needs="--scoring letters",
+    )
+    answer_tokens: int = _model(
+        ANSWER_TOKENS,
+        "Most tokens of an answer, for --scoring answer.",
+        minimum=1,
+        maximum=4096,
+        needs="--scoring answer",
     )
     batch_tokens: int | None = _local(
         None,

@@ -53,8 +53,7 @@ class ContentStore:
     """Values by key in one table of an SQLite file, which several processes may use at once.
 
     Every call opens and closes the file: a file that is deleted meanwhile is created again. The
-    journal is a rollback journal, because network file systems, where homes on clusters often are,
-    do not support WAL.
+    journal is a rollback journal: network file systems, as of homes on clusters, have no WAL.
     """
 
     file: Path

@@ -126,11 +126,15 @@ def write_text(path: Path, text: str, remedy: str = "its old content is unchange
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """Yield a new folder that replaces `target` after the block, unless an error removes it."""
+def replacing(target: Path, folder: Path) -> Iterator[Path]:
+    """Yield a new folder that replaces `target` after the block, unless an error removes it.
+
+    The message of an error names `folder`, of which `target` is a part.
+    """
     new, old = (target.with_name(f".{target.name}.{state}") for state in ("new", "old"))
-    remove(new)
+    shutil.rmtree(new, ignore_errors=True)
     try:
+        new.unlink(missing_ok=True)  # a file
         new.mkdir(parents=True)
         yield new
         if target.exists():
@@ -143,27 +147,12 @@ def replacing(target: Path) -> Iterator[Path]:
                 old.rename(target)
             raise
         shutil.rmtree(old, ignore_errors=True)
-    finally:
-        remove(new)
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder, if it exists."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-@contextmanager
-def explain_errors(folder: Path) -> Iterator[None]:
-    """Turn an OSError in the block into one line that names the folder."""
-    try:
-        yield
     except OSError as error:
         raise PolyprobeError(
             f"cannot write to {folder}: {error.strerror or error}; its old content is unchanged"
         ) from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
 
 
 @contextmanager

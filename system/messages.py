@@ -48,10 +48,8 @@ def unknown(kind: str, name: str, place: str, names: Collection[str]) -> Polypro
     >>> print(unknown("language", "gr", "mpararel", ["el", "gl", "fr"]))
     unknown language 'gr' in mpararel; did you mean 'gl'? available: el, fr, gl
     """
-    listed = ", ".join(sorted(names))
-    return PolyprobeError(
-        f"unknown {kind} {name!r} in {place};{guess(name, names)} available: {listed}"
-    )
+    text = f"unknown {kind} {name!r} in {place};{guess(name, names)} available: "
+    return PolyprobeError(text + ", ".join(sorted(names)))
 
 
 def refuse_unknown(kind: str, values: Iterable[str], place: str, names: Collection[str]) -> None:

@@ -139,6 +139,13 @@ class Options:
                 declaration.refuse(value)
         self.check()
 
+    @property
+    def signature_parts(self) -> dict[str, str]:
+        """Return the options that the signature names when they are not the default."""
+        signed = {name for name, x in collect_options(type(self)).items() if x.signed}
+        changed = [x.name for x in fields(self) if getattr(self, x.name) != x.default]
+        return {name: str(getattr(self, name)) for name in changed if name in signed}
+
     def check(self) -> None:
         """Refuse an option without the one that it needs, or beside one that it excludes."""
         declared = collect_options(type(self))
@@ -211,11 +218,9 @@ def with_keywords(group: type[Options]) -> Callable[[Function], Function]:
 
     def change(function: Function) -> Function:
         parts = signature(function).parameters.values()
-        options = [
-            Parameter(x.name, Parameter.KEYWORD_ONLY, default=x.default) for x in fields(group)
-        ]
+        more = [Parameter(x.name, Parameter.KEYWORD_ONLY, default=x.default) for x in fields(group)]
         parameters = [part for part in parts if part.kind is not Parameter.VAR_KEYWORD]
-        function.__signature__ = Signature([*parameters, *options])  # type: ignore[attr-defined]
+        function.__signature__ = Signature([*parameters, *more])  # type: ignore[attr-defined]
         return function
 
     return change

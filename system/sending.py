@@ -167,17 +167,6 @@ def _read_wait(state: "RetryCallState") -> float:
     return getattr(error, "retry_after", None) or 0.0
 
 
-def status_failure(
-    engine: str, status: int, headers: Mapping[str, str], remedies: Mapping[int, str] = REMEDIES
-) -> Exception:
-    """Make the exception for an HTTP status: retried, or a user's mistake with a remedy."""
-    if status in RETRIED or status >= 500:
-        kind = BusyError if status == 429 else NoAnswerError
-        return kind(f"HTTP {status}", read_retry_after(headers.get("retry-after")))
-    remedy = remedies.get(status) or REMEDIES.get(status, "check the address")
-    return PolyprobeError(f"{engine} refused the request with HTTP {status}; {remedy}")
-
-
 def read_retry_after(value: str | None, now: datetime | None = None) -> float | None:
     """Read the seconds of a Retry-After header: a number, or a date (RFC 9110, 10.2.3).
 
@@ -279,8 +268,13 @@ def http_failures(engine: str, remedies: Mapping[int, str] = REMEDIES) -> Iterat
     try:
         yield
     except httpx.HTTPStatusError as error:
-        response = error.response
-        raise status_failure(engine, response.status_code, response.headers, remedies) from None
+        status, seconds = error.response.status_code, error.response.headers.get("retry-after")
+        if status in RETRIED or status >= 500:
+            kind = BusyError if status == 429 else NoAnswerError
+            raise kind(f"HTTP {status}", read_retry_after(seconds)) from None
+        remedy = remedies.get(status) or REMEDIES.get(status, "check the address")
+        text = f"{engine} refused the request with HTTP {status}; {remedy}"
+        raise PolyprobeError(text) from None
     except httpx.TimeoutException:
         raise NoAnswerError("timeout") from None
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError):

@@ -49,7 +49,7 @@ def defining(folder, text):
 
 
 def test_the_tables_name_every_file():
-    recipes = {f"polyprobe.builder.recipes.{x.replace('-', '_')}.build" for x in RECIPES}
+    recipes = {f"polyprobe.builder.recipes.{x.replace('-', '_')}.__init__" for x in RECIPES}
     assert recipes == defining("builder/recipes", "\ndef build(")
     assert set(FACT_SOURCES.values()) == defining("builder/sources", "\ndef read_facts(")
     truths = defining("builder/sources", "\ndef read_truths(") - {

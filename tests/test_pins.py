@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.publish.harness import lighteval, lm_eval
+from polyprobe.publish.harness.tasks import LIGHTEVAL, LM_EVAL
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("harness", [lm_eval, lighteval])
+@pytest.mark.parametrize("harness", [LM_EVAL, LIGHTEVAL])
 def test_tasks_are_for_the_harness_that_make_installs(harness):
-    name, version = harness.HARNESS.split()
+    name, version = harness.split()
     made = (ROOT / "Makefile").read_text()
     pins = re.findall(r"(lm_eval|lighteval)(?:\[[a-z,]+\])?==([\d.]+)", made)
     assert (name.replace("-", "_"), version) in pins
     head = (ROOT / "bench" / "harness.md").read_text("utf-8").partition("\n")[0]
-    assert harness.HARNESS in head
+    assert harness in head
 
 
 def test_spaces_run_the_gradio_that_was_tested():

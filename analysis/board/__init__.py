@@ -12,7 +12,7 @@ REMEDY = "choose another --output"
 TABLES = (".csv", ".tex", ".md")  # of --table
 
 
-def check_folder(folder: Path) -> None:
+def check_output(folder: Path) -> None:
     """Refuse a file, and a folder that has files but no board."""
     if folder.suffix.lower() == ".html" or folder.is_file():
         raise PolyprobeError(f"--output {folder}: expected a folder for {PAGE}")

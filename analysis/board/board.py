@@ -1,33 +1,35 @@
-"""A board: sorted models, the figures that all of them have, trends over the models."""
+"""A board: models from run folders, the figures that all of them have, trends over the models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import linregress, pearsonr, t
 
-from polyprobe.analysis.comparable import (
-    find_differing,
-    find_shared,
-    list_loading,
-    refuse_differing,
-)
-from polyprobe.analysis.figures.declaration import RunFigure
-from polyprobe.analysis.figures.figures import FIGURES, HEADLINE, find_figure
-from polyprobe.analysis.figures.results import CENTRED
-from polyprobe.metrics.joint.significance import correct
+from polyprobe.analysis import comparable
+from polyprobe.analysis.figures import figures as catalogue
+from polyprobe.analysis.figures import results as reader
+from polyprobe.analysis.figures.figures import HEADLINE, RunFigure, find_figure
+from polyprobe.analysis.figures.results import CENTRED, MEAN, mean_known
+from polyprobe.metrics.joint.significance import correct_values
+from polyprobe.schema.run.folder import Run, name_runs, split_signature
 from polyprobe.schema.run.settings import Settings
+from polyprobe.system.devices import without_collector
 from polyprobe.system.files import read_tsv
 from polyprobe.system.messages import PolyprobeError, check_option, unknown
-
-from .entries import ModelEntry, read_entries
 
 # Shown beside the headline figures if all runs have them.
 OF_PROTOCOLS = ("contrastive_knowledge.accuracy", "paraphrase_consistency.consistency")
 NAME, PARAMETERS = "name", "parameters"
 LEAST = 3  # models: fewer give no interval
+Bounds = list[float] | None
+Numbers = Sequence[float | None]
+# The values of pairs fill memory, if many models are read.
+_DESCRIBED = ("languages", "n_queries", "subset", "options", "signature", "left_out")
 OF_VALUES = ("mean", "interval", "plus_minus", "languages", "floor", "floor_name")
 
 
@@ -54,6 +56,40 @@ class FigureCorrelation(NamedTuple):
     p_adjusted: float | None = None  # by Holm, over the columns
 
 
+class Value(NamedTuple):
+    """A figure of a model."""
+
+    mean: float | None  # unweighted mean over languages or pairs; None: undefined
+    interval: Bounds = None  # 95% interval of the mean, [low, high]; None: unknown
+    languages: Mapping[str, float | None] = {}  # of a figure of pairs, means of a language's pairs
+    halves: Mapping[str, float] = {}  # half the width of each language's or pair's interval
+    floor: float | None = None  # the highest, which the interval should exceed
+    floor_name: str = ""
+    low: Collection[str] = ()  # languages, and MEAN, that are not above it (`is_above_floor`)
+
+    @property
+    def plus_minus(self) -> float | None:
+        """Average `halves`, as in table 2 of Polyglot or Not (Schott et al. 2023)."""
+        return fmean(self.halves.values()) if self.halves else None
+
+
+class ModelEntry(NamedTuple):
+    """A row of a board: a model and its figures from one or several runs."""
+
+    name: str  # unique short name, see `name_runs`
+    folders: Sequence[Path]
+    settings: Settings  # of the first run, with configurations, languages, fingerprints of all
+    results: Sequence[Mapping[str, Any]]  # results.json of each run, without the values of pairs
+    values: Mapping[str, Value]  # by figure
+    parameters: float | None  # parameter count of the model; None: unknown
+
+    @property
+    def full_name(self) -> str:
+        """Name the model: a name on the Hub, or the last part of a path on this machine."""
+        model = Path(self.settings.model)
+        return model.name if model.is_absolute() else self.settings.model
+
+
 class Board(NamedTuple):
     """Rows and columns of a leaderboard."""
 
@@ -72,12 +108,12 @@ class Board(NamedTuple):
     @property
     def shared(self) -> dict[str, str]:
         """List the settings that all entries share: scoring, facts, choice of rows, options."""
-        return find_shared(*_read(self.entries))
+        return comparable.find_shared(*_read(self.entries))
 
-    @property
-    def described(self) -> str:
-        """Describe the data and the shared settings in one line."""
-        return "; ".join([self.data, *(f"{name} {value}" for name, value in self.shared.items())])
+    def describe(self, data: str = "") -> str:
+        """Describe the data, by another name if one is given, and the shared settings."""
+        settings = (f"{name} {value}" for name, value in self.shared.items())
+        return "; ".join([data or self.data, *settings])
 
     @property
     def languages(self) -> list[str]:
@@ -92,7 +128,7 @@ class Board(NamedTuple):
 
     def mark_best(self, name: str, language: str = "") -> list[bool]:
         """Mark the best of several entries with the same settings, as printed."""
-        lower = self.figures[name].scale.lower_is_better
+        lower = self.figures[name].lower_is_better
         values = [x.values[name].languages.get(language) for x in self.entries]
         values = values if language else self.list_values(name)
         rounded = [None if x is None or lower is None else round(x, 3) for x in values]
@@ -118,10 +154,9 @@ class Board(NamedTuple):
         accuracies = self.list_values("accuracy")
         names = [name for name in self.columns if name != "accuracy"]
         rows = {x: correlate_figures(self.list_values(x), accuracies) for x in names}
-        defined = {name: row for name, row in rows.items() if row}
-        p = correct(np.array([row.p for row in defined.values()]), "holm").tolist()
-        pairs = zip(defined.items(), p, strict=True)
-        return {name: row._replace(p_adjusted=value) for (name, row), value in pairs}
+        adjusted = correct_values([row and row.p for row in rows.values()], "holm")
+        pairs = zip(rows.items(), adjusted, strict=True)
+        return {name: row._replace(p_adjusted=p) for (name, row), p in pairs if row}
 
     def find_floor(self, name: str) -> float | None:
         """Find the highest floor of a figure in any entry."""
@@ -171,9 +206,10 @@ def make_board(
     columns of short tables (default: the headline figures that all runs have). With `despite`, runs
     that are not comparable are accepted, and their differences listed.
     """
-    entries = read_entries(folders)
+    entries = read_models(folders)
     if not despite:  # before anything else: other errors would hide the reason
-        refuse_differing([entry.name for entry in entries], find_differing(*_read(entries)))
+        differing = comparable.find_differing(*_read(entries))
+        comparable.refuse_differing([entry.name for entry in entries], differing)
     common = _list_figures(entries)
     for name in figures:
         check_option("--figures", name, common)
@@ -183,13 +219,12 @@ def make_board(
     check_option("--sort", sort, [*common, NAME, PARAMETERS])
     columns = [*dict.fromkeys([*(figures or default), *([sort] if sort in common else [])])]
     entries = _sort(_add_parameters(entries, parameters), sort, common)
-    loading = list_loading([entry.settings for entry in entries])
-    return Board(entries, common, columns, sort, find_differing(*_read(entries)), loading)
+    loading = comparable.list_loading([entry.settings for entry in entries])
+    differing = comparable.find_differing(*_read(entries))
+    return Board(entries, common, columns, sort, differing, loading)
 
 
-def _read(
-    entries: Sequence[ModelEntry],
-) -> tuple[list[Settings], list[Sequence[Mapping[str, Any]]]]:
+def _read(entries: Sequence[ModelEntry]) -> tuple[list[Settings], comparable.RunResults]:
     return [entry.settings for entry in entries], [entry.results for entry in entries]
 
 
@@ -201,7 +236,7 @@ def _list_figures(entries: Sequence[ModelEntry]) -> dict[str, RunFigure]:
         if any(entry.values[name].mean is not None for entry in entries)
     }
     kinds = {entry.settings.kind for entry in entries}
-    figures = {figure.name: figure for figure in FIGURES if figure.name in common}
+    figures = {figure.name: figure for figure in catalogue.FIGURES if figure.name in common}
     # of free predictions both keys have X-FACTR's accuracy
     if kinds == {"predictions"} and "accuracy" in figures:
         figures["accuracy"] = find_figure("accuracy", "predictions")
@@ -219,7 +254,7 @@ def _sort(
 ) -> list[ModelEntry]:
     if by == NAME:
         return sorted(entries, key=lambda entry: entry.name.casefold())
-    falling = by != PARAMETERS and not figures[by].scale.lower_is_better
+    falling = by != PARAMETERS and not figures[by].lower_is_better
 
     def place(entry: ModelEntry) -> tuple[bool, float]:
         value = entry.parameters if by == PARAMETERS else entry.values[by].mean
@@ -264,9 +299,7 @@ def read_parameters(file: Path) -> dict[str, float]:
     return counts
 
 
-def fit_doublings(
-    parameters: Sequence[float | None], values: Sequence[float | None]
-) -> Slope | None:
+def fit_doublings(parameters: Numbers, values: Numbers) -> Slope | None:
     """Fit the least-squares line of values on log2 of the parameters (Qi et al. 2023, figure 4).
 
     None for fewer than three models with both, or if all have the same size.
@@ -282,9 +315,7 @@ def fit_doublings(
     return Slope(len(sizes), slope, slope - half, slope + half, intercept, r, p)
 
 
-def correlate_figures(
-    xs: Sequence[float | None], ys: Sequence[float | None]
-) -> FigureCorrelation | None:
+def correlate_figures(xs: Numbers, ys: Numbers) -> FigureCorrelation | None:
     """Compute Pearson's r of two figures over the models that have both.
 
     None for fewer than three models, or if all values of a figure are equal.
@@ -297,7 +328,106 @@ def correlate_figures(
     return FigureCorrelation(len(first), *map(float, (result.statistic, low, high, result.pvalue)))
 
 
-def _pair(xs: Sequence[float | None], ys: Sequence[float | None]) -> tuple[np.ndarray, np.ndarray]:
+def _pair(xs: Numbers, ys: Numbers) -> tuple[np.ndarray, np.ndarray]:
     pairs = [(x, y) for x, y in zip(xs, ys, strict=True) if x is not None and y is not None]
     first, second = np.array(pairs, dtype=float).reshape(-1, 2).T
     return first, second
+
+
+def read_models(folders: Sequence[Path]) -> list[ModelEntry]:
+    """Read a row for each model, from one or several runs."""
+    places = [folder.resolve() for folder in folders]
+    for place, folder in zip(places[::-1], folders[::-1], strict=True):
+        if places.count(place) > 1:
+            raise PolyprobeError(f"{folder} was given twice; give each run once")
+    runs = [Run(folder) for folder in folders]
+    groups = group_runs(runs)
+    # A copy has the seal of its original: it would count one run twice.
+    originals: dict[str, Run] = {}
+    for run in runs:
+        if (original := originals.setdefault(run.seal or "", run)) is not run:
+            raise PolyprobeError(f"{run.folder} is a copy of {original.folder}; give one of them")
+    names = name_runs([group[0] for group in groups])
+    with without_collector():
+        return [_make_entry(name, group) for name, group in zip(names, groups, strict=True)]
+
+
+def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
+    """Group the runs of each row, in the order of the first ones."""
+    groups: list[list[Run]] = []
+    for run in runs:
+        group = next((group for group in groups if _continues(group, run)), [])
+        if not group:
+            groups.append(group)
+        group.append(run)
+    return groups
+
+
+def _continues(group: Sequence[Run], run: Run) -> bool:
+    """Tell whether a run adds languages to runs of the same model, dataset and protocol."""
+    parts, new = [part.settings() for part in group], run.settings()
+    common = any({*part.languages} & {*new.languages} for part in parts)
+    if common or _identify(parts[0]) != _identify(new):
+        return False
+    # Many datasets have a configuration for each language.
+    single = all(len(part.languages) == 1 for part in (*parts, new))
+    return single or all(part.config == new.config for part in parts)
+
+
+def _identify(settings: Settings) -> tuple[str, dict[str, str]]:
+    """Identify the model, the dataset and the protocol of a run."""
+    parts = split_signature(settings.signature)
+    return settings.dataset, {k: x for k, x in parts.items() if k not in ("data", "languages")}
+
+
+def _make_entry(name: str, runs: Sequence[Run]) -> ModelEntry:
+    results, values = [], []
+    for run in runs:
+        results_json = reader.read_results(run)
+        values.append(dict(_read_values(results_json)))
+        results.append({key: results_json[key] for key in _DESCRIBED if key in results_json})
+    settings = [run.settings() for run in runs]
+    joint = replace(
+        settings[0],
+        config="+".join(sorted({part.config or "default" for part in settings})),
+        languages=[x for part in settings for x in part.languages],
+        fingerprint={x: y for part in settings for x, y in part.fingerprint.items()},
+    )
+    folders, figures = [run.folder for run in runs], values[0] if len(runs) == 1 else _join(values)
+    return ModelEntry(name, folders, joint, results, figures, joint.parameters)
+
+
+def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
+    bounds = results.get("intervals", {})
+    for figure in (figure for figure in catalogue.SEPARATE if figure.name in results["mean"]):
+        name, with_languages = figure.name, figure.per in (catalogue.LANGUAGE, catalogue.PAIR)
+        mean, interval = results["mean"][name], bounds.get("mean", {}).get(name)
+        values = reader.list_by_language(results, figure) if with_languages else {}
+        halves, floor = _halve(bounds.get(name, {})), reader.find_highest_floor(results, name)
+        low = [x for x in (*values, MEAN) if reader.is_above_floor(results, name, x) is False]
+        yield name, Value(mean, interval, values, halves, *floor, low)
+    for figure in (figure for figure in catalogue.JOINT if figure.name in results):
+        yield figure.name, Value(results[figure.name], results.get(f"{figure.name}_ci"))
+    for module, figures in catalogue.OF_MODULES.items():
+        by_language = results.get(module, {})
+        for key, figure in figures.items():
+            values = {x: of_x[key] for x, of_x in by_language.items() if key in of_x}
+            if values:
+                ends = {x: of_x.get(f"{key}_ci") for x, of_x in by_language.items()}
+                yield figure.name, Value(mean_known(values.values()), None, values, _halve(ends))
+
+
+def _halve(bounds: Mapping[str, Bounds]) -> dict[str, float]:
+    return {name: (ends[1] - ends[0]) / 2 for name, ends in bounds.items() if ends}
+
+
+def _join(parts: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """Join the figures of languages that all runs of a row have."""
+    values_by_name = {}  # no interval of a mean: runs are not resampled together
+    for name in (name for name in parts[0] if catalogue.BY_NAME[name].per == catalogue.LANGUAGE):
+        values = [part[name] for part in parts if name in part]
+        if len(values) == len(parts):
+            languages = {x: y for value in values for x, y in value.languages.items()}
+            halves = {x: half for value in values for x, half in value.halves.items()}
+            values_by_name[name] = Value(mean_known(languages.values()), None, languages, halves)
+    return values_by_name

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import bdtr
 
-from polyprobe.analysis.figures.further.relations import list_rows
-from polyprobe.metrics.joint.significance import correct
+from polyprobe.analysis.figures.parts import list_rows
+from polyprobe.metrics.joint.significance import correct_values
+from polyprobe.schema.columns import key_rows
 
 from .match import Pair
 
@@ -110,22 +111,18 @@ def _count(language: str, part: str, marks: Sequence[np.ndarray], rows: np.ndarr
 
 def _correct(counts: Sequence[Counts], correction: str) -> list[Counts]:
     """Correct the p-values over the languages of each length."""
-    adjusted: dict[tuple[str, str], float] = {}
+    adjusted: dict[tuple[str, str], float | None] = {}
     for part in dict.fromkeys(row.part for row in counts):
-        rows = [row for row in counts if row.part == part and row.p is not None]
-        p = correct(np.array([row.p for row in rows], dtype=float), correction).tolist()
+        rows = [row for row in counts if row.part == part]
+        p = correct_values([row.p for row in rows], correction)
         adjusted |= zip(((row.language, part) for row in rows), p, strict=True)
-    return [row._replace(p_adjusted=adjusted.get(row[:2])) for row in counts]
+    return [row._replace(p_adjusted=adjusted[row[:2]]) for row in counts]
 
 
 def _spread(relations: pa.ChunkedArray, rows: np.ndarray) -> list[int]:
     """Order rows with one of each relation before a second one: reports show the first few."""
-    sizes: Counter[str] = Counter()
-    order = []
-    for row, relation in zip(rows.tolist(), relations.take(rows).to_pylist(), strict=True):
-        order.append((sizes[relation], row))
-        sizes[relation] += 1
-    return [row for _, row in sorted(order)]
+    turns = [turn for _, turn in key_rows(relations.take(rows).to_pylist())]
+    return [row for _, row in sorted(zip(turns, rows.tolist(), strict=True))]
 
 
 def _list_facts(

@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import OPTIONS
-from polyprobe.analysis.figures.declaration import LANGUAGE, SECOND_RANKINGS, RunFigure
 from polyprobe.analysis.figures.facts import ScoredFacts, read_scored
-from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE, SEPARATE
-from polyprobe.analysis.figures.further.relations import list_rows, pick_facts
+from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE, LANGUAGE, SEPARATE, RunFigure
 from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.parts import list_rows, pick_facts
 from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, mark_predictions
 from polyprobe.analysis.figures.units import link_donors, read_clusters, resolve_clusters
 from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy
@@ -207,7 +206,7 @@ def _measure_both(figure: RunFigure, first: ScoredFacts, second: ScoredFacts) ->
     pair = []
     for facts in (first, second):
         pair.append(figure.measure(facts)._replace(shares=NO_SHARES))
-        if figure.input == SECOND_RANKINGS:  # once: these take half of the memory
+        if figure.of_second and figure.input.matched:  # once: these take half of the memory
             facts.second = None
     return pair[0], pair[1]
 

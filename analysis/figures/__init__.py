@@ -1,4 +1,1 @@
 """Scores in, results.json out."""
-
-REPEATED_SUBJECTS = ("id", "label", "keep")
-TEMPLATES = ("all", "reviewed")

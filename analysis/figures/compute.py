@@ -19,13 +19,11 @@ from polyprobe.schema.run.settings import DEFINITION
 from polyprobe.system.messages import PolyprobeError, report, track
 from polyprobe.system.options import check_arguments
 
-from .declaration import PAIR, TEMPLATE_RANKINGS
+from . import parts
 from .facts import DEFAULTS, ScoredFacts, SecondQuestions, read_chosen, read_scored
-from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures, expand_names
+from .figures import COUNTS, JOINT, PAIR, SEPARATE, TEMPLATE_RANKINGS, choose_figures, expand_names
 from .floors import find_floors
-from .further.relations import estimate_relations, measure_popularity, read_popularity
-from .further.templates import measure_templates, read_templates
-from .modules import find_lack, measure_modules, share_read
+from .modules import find_lack, measure_modules, share_read, share_verdicts
 from .options import EVERY, MetricOptions
 from .predictions import read_predictions, summarize_predictions
 from .units import Units, resolve_bootstrap
@@ -74,7 +72,7 @@ def find_results(
     first = next(iter(tables.values()))
     bootstrap = resolve_bootstrap(bootstrap, first, len(tables))
     units = Units.read(first, bootstrap, options.average)
-    popularity = read_popularity(run, tables) if options.popularity else {}
+    popularity = parts.read_popularity(run, tables) if options.popularity else {}
     if settings.kind == "predictions":
         predicted = read_predictions(run, tables, options)
         figures, right = summarize_predictions(predicted, units), predicted.right
@@ -82,14 +80,16 @@ def find_results(
         facts = read_scored(run, tables, options)
         _check_named(facts, run.folder)
         # Read before the long computation: the dataset may be gone.
-        templates = read_templates(run, tables) if options.by_template else None
+        templates = parts.read_templates(run, tables) if options.by_template else None
         figures, right = summarize_facts(facts, units), facts.right
         if templates:
-            figures["templates"] = measure_templates(facts, templates, units)
+            figures["templates"] = parts.measure_templates(facts, templates, units)
     if popularity:
-        figures["by_popularity"] = measure_popularity(popularity, right, units)
+        figures["by_popularity"] = parts.measure_popularity(popularity, right, units)
     if facts and facts.protocol.options:
         figures["letters_read"] = share_read(facts)
+    if facts and facts.protocol.answers:
+        figures["verdicts"] = share_verdicts(tables)
     figures["left_out"]["rows"] = left_out
     return {
         "definition": DEFINITION,
@@ -104,10 +104,9 @@ def find_results(
 def _check_named(facts: ScoredFacts, folder: object) -> None:
     """Refuse names of `--figures`, and options of consistency, that mean no figure of the facts."""
     options = facts.options
-    meanings = {
-        f"--figures {x}": y for x, y in expand_names(options.figures or ()).items() if x != EVERY
-    }
-    consistency = {figure.name for figure in OF_MODULES["paraphrase_consistency"].values()}
+    expanded = expand_names(options.figures or ())
+    meanings = {f"--figures {x}": y for x, y in expanded.items() if x != EVERY}
+    consistency = choose_figures(["paraphrase_consistency"])
     for name in ("repeated_subjects", "templates", "by_template"):
         if getattr(options, name) != getattr(DEFAULTS, name):
             meanings[f"--{name.replace('_', '-')}"] = consistency
@@ -163,7 +162,7 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         **count_correct(facts.right),
         **measure_modules(facts, units.modules, names),
         "intervals": intervals,
-        "by_relation": estimate_relations(facts, units, names),
+        "by_relation": parts.estimate_relations(facts, units, names),
         "floors": {
             name: {figure: places["mean"] for figure, places in of_figures.items()}
             for name, of_figures in floors.items()
@@ -171,7 +170,7 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         "floors_by_place": floors,
         "p_values": _test_second(facts.second, units, names) if facts.second else {},
         **({"donors": _count_donors(facts, units)} if facts.second else {}),
-        "left_out": {f.name: f.left_out.find(facts, values[f.name]) for f in figures if f.left_out},
+        "left_out": {f.name: COUNTS[f.name](facts, values[f.name]) for f in figures if f.left_out},
     }
 
 

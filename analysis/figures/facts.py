@@ -11,13 +11,8 @@ import pyarrow as pa
 from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy, rate_first
 from polyprobe.metrics.joint.templates import TemplateTerms, compare_templates
 from polyprobe.metrics.rankc.formulas import rankc_pairs
-from polyprobe.metrics.rankc_subject.formulas import (
-    Terms,
-    compare_subjects,
-    empty_terms,
-    leave_out_answers,
-)
-from polyprobe.metrics.shared.ranks import order_scores
+from polyprobe.metrics.rankc_subject import formulas
+from polyprobe.metrics.shared.ranks import FIRST, order_scores
 from polyprobe.metrics.shared.rows import Rows, mark_right, read_rows
 from polyprobe.schema.columns import find_different
 from polyprobe.schema.run.folder import Run, read_run_tables
@@ -28,9 +23,6 @@ from polyprobe.system.messages import PolyprobeError
 from .options import RankingOptions
 
 DEFAULTS = RankingOptions()
-LABELS = ("relation", "fact_id")
-SENTENCES = ("scores", "donor_scores")
-DONOR_COLUMNS = ("donor_scores", "donor_answers")
 
 
 class Sentences(NamedTuple):
@@ -45,7 +37,7 @@ class Sentences(NamedTuple):
 class SecondQuestions(NamedTuple):
     """The facts in another subject's sentence, without the donor's answers; 0 if not counted."""
 
-    terms: Terms  # of consistency [facts, pairs]
+    terms: formulas.Terms  # of consistency [facts, pairs]
     sizes: np.ndarray  # candidates in the first language [facts]
     n_right: np.ndarray  # correct ones among them
     # probability that the right answer is first [facts, languages], in both sentences
@@ -98,7 +90,8 @@ class ScoredFacts:
             else {x: y.to_numpy().astype(np.float64) for x, y in zip(tables, level, strict=True)}
             for level in columns
         )
-        marks = [t[x].is_valid().to_numpy() for t in tables.values() for x in DONOR_COLUMNS]
+        columns_of_donors = ("donor_scores", "donor_answers")
+        marks = [t[x].is_valid().to_numpy() for t in tables.values() for x in columns_of_donors]
         covered = np.flatnonzero(np.logical_and.reduce(marks))
         self.sentences: Sentences | None = None  # of facts with a donor
         # Where donors were dealt and no fact has one, all are counted as left out.
@@ -129,7 +122,7 @@ class ScoredFacts:
             n_pairs = len(self.languages) * (len(self.languages) - 1) // 2 * self.matched
             n = np.zeros_like(self.sizes)
             rates: np.ndarray = np.zeros((len(n), len(self.languages)))
-            terms = empty_terms(self.languages, n > 0, np.zeros((len(n), n_pairs)))
+            terms = formulas.empty_terms(self.languages, n > 0, np.zeros((len(n), n_pairs)))
             return SecondQuestions(terms, n, n, rates, rates)
         sentences: tuple[dict[str, Rows], dict[str, Rows]] = ({}, {})
         of_languages, pools = [], list[tuple[np.ndarray, np.ndarray, np.ndarray]]()
@@ -138,20 +131,22 @@ class ScoredFacts:
             if not pools or not self.matched:  # else languages have the same candidates
                 answers, donors = (rows[x].to_pylist() for x in ("answers", "donor_answers"))
                 sizes = self.scores[language].sizes[places]
-                pools.append(leave_out_answers(answers, donors, sizes))
+                pools.append(formulas.leave_out_answers(answers, donors, sizes))
             keep, right, sizes = pools[-1]
-            flats = [read_rows(masked_scores(rows, x), language)[0][keep] for x in SENTENCES]
+            columns = (masked_scores(rows, x) for x in ("scores", "donor_scores"))
+            flats = [read_rows(scores, language)[0][keep] for scores in columns]
             for of_sentence, flat in zip(sentences, flats, strict=True):
                 of_sentence |= self.settle({language: Rows(flat, sizes)})
             of_languages.append([self._rate(x[language], right) for x in sentences])
         several = np.logical_and.reduce([sizes > 1 for *_, sizes in pools])
         keep, right, sizes = pools[0]
         if self.matched:
-            relations, ids = (self.table[x].take(places).to_pylist() for x in LABELS)
-            labels = (relations, ids, self.options.weights)
-            terms = compare_subjects(*sentences, right, *labels, with_parts=with_parts)
+            facts = self.table.select(["relation", "fact_id"]).take(places).to_pydict()
+            weights = FIRST if self.protocol.choices else self.options.weights
+            labels = (facts["relation"], facts["fact_id"], weights)
+            terms = formulas.compare_subjects(*sentences, right, *labels, with_parts=with_parts)
         else:
-            terms = empty_terms(self.languages, several, np.zeros((len(several), 0)))
+            terms = formulas.empty_terms(self.languages, several, np.zeros((len(several), 0)))
         in_sentences = zip(*of_languages, strict=True)
         of_rows = [
             sizes,
@@ -161,7 +156,7 @@ class ScoredFacts:
         if with_parts:
             self.sentences = Sentences(places, keep, *sentences)
         return SecondQuestions(
-            Terms(terms[0], *(self._spread(x, places) for x in terms[1:])),
+            formulas.Terms(terms[0], *(self._spread(x, places) for x in terms[1:])),
             *(self._spread(x, places) for x in of_rows),
         )
 

@@ -6,7 +6,7 @@ the report, every export, `compare` and the training callback iterate over `FIGU
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
 from polyprobe.metrics.answer_agreement.formulas import find_agreement, find_kappa
@@ -20,24 +20,92 @@ from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs
 from polyprobe.system.files import read_toml
 from polyprobe.system.messages import check_option
 
-from .declaration import (
-    ALL,
-    CHOICES,
-    FACTS,
-    PAIR,
-    RANKINGS,
-    SECOND,
-    SECOND_RANKINGS,
-    TEMPLATE_RANKINGS,
-    Kernel,
-    LeftOut,
-    Presentation,
-    RunFigure,
-    Scale,
-    Values,
-)
-from .facts import ScoredFacts, SecondQuestions
+from .facts import ScoredFacts
 from .options import EVERY
+
+LANGUAGE, PAIR, ALL = "language", "pair", "all"
+INFINITE = float("inf")
+ALL_SCORES = "scores of all candidates, not choices alone"
+SEVERAL = "a dataset with several templates of a fact"
+Values = Mapping[str, float | None]
+
+
+class FigureInput(NamedTuple):
+    """What the kernel of a figure takes."""
+
+    take: Callable[[ScoredFacts], Any]  # None if a run does not have it
+    needs: str = ""  # what a run without it lacks, in words
+    matched: bool = False  # compares candidates, which must be the same in all languages
+    ranked: bool = False  # compares the scores of all candidates
+
+    def find_lack(self, facts: ScoredFacts) -> str:
+        """Find what the facts lack, in words; empty if they have the input."""
+        if self.matched and not facts.matched:
+            return "the same candidates in every language"
+        if self.ranked and facts.protocol.choices:
+            return ALL_SCORES
+        return self.needs if self.take(facts) is None else ""
+
+
+FACTS = FigureInput(lambda facts: facts)
+CHOICES = FACTS._replace(matched=True)
+RANKINGS = CHOICES._replace(ranked=True)
+SECOND = FigureInput(lambda facts: facts.second, "a question about another subject (--donor)")
+SECOND_RANKINGS = SECOND._replace(take=lambda x: x.second and x.second.terms, matched=True)
+TEMPLATE_RANKINGS = RANKINGS._replace(
+    take=lambda facts: facts.other_templates, needs=f"{SEVERAL}, and {SECOND.needs}"
+)
+
+
+class Kernel(NamedTuple):
+    """How a figure is computed."""
+
+    input: FigureInput
+    sums: Callable[[Any], Figure] | None  # None for a module's figure
+    chance: Callable[[ScoredFacts], float] | None = None  # of a random ranking
+
+
+class RunFigure(NamedTuple):
+    """One figure of a run."""
+
+    name: str  # key in results.json; `MODULE.FIGURE` of a metric module
+    title: str
+    definition: str  # one sentence for the report and archives
+    per: str  # `way`: each ordered pair; `all`: all languages together
+    input: FigureInput  # unused for a module's figure, see `modules.MODULES`
+    sums: Callable[[Any], Figure] | None  # the kernel; None for a module's figure
+    lower_is_better: bool | None  # None: neither is better
+    # of a random ranking; of a kernel it is stored
+    chance: float | Callable[[ScoredFacts], float] | None
+    lowest: float = 0.0
+    highest: float = 1.0
+    left_out: str = ""  # cases without a value, behind their number (`COUNTS`); empty: not counted
+    short: str = ""  # column heading where the title is too wide
+    noted: bool = False  # printed below the terminal table
+    training: str = ""  # logged during training: `each` value or only its `mean`
+    conditional: bool = False  # over fewer facts than the run has; their number is not stored
+    compared: bool = False  # tested by `compare`
+    on_request: bool = False  # computed only if it is named (`metrics --figures`)
+    count_key: str = "n_queries"  # key of a module's number of facts
+
+    @property
+    def heading(self) -> str:
+        """Return the heading of a column."""
+        return self.short or self.title
+
+    @property
+    def of_second(self) -> bool:
+        """Tell whether it is a figure of second questions, whose facts share donors."""
+        return self.input in (SECOND, SECOND_RANKINGS)
+
+    def measure(self, facts: ScoredFacts) -> Figure:
+        """Compute the sums of the facts, of a figure with a kernel."""
+        assert self.sums, self.name
+        return self.sums(self.input.take(facts))
+
+    def applies(self, facts: ScoredFacts) -> bool:
+        """Tell whether the facts have what the figure is computed from."""
+        return not self.input.find_lack(facts)
 
 
 def _count_undefined(facts: ScoredFacts, values: Values) -> int:
@@ -49,19 +117,12 @@ def _count_unmatched(facts: ScoredFacts, values: Values) -> int:
     return int((terms.counted & ~terms.matched).sum()) if terms and values else 0
 
 
-def _find_terms(name: str, second: SecondQuestions) -> Figure:
-    return find_terms(name, second.terms)
-
-
 def _condition(outcome: str, facts: ScoredFacts) -> Figure:
     return measures.condition_rankc(facts.right, facts.rankc, outcome)
 
 
-def _count_right(facts: ScoredFacts) -> Figure:
-    return measures.find_right_counts(facts.right)
-
-
-_LEFT_OUT: Mapping[str, Callable[[ScoredFacts, Values], int]] = {
+# The kernels that count cases without a value.
+COUNTS: Mapping[str, Callable[[ScoredFacts, Values], int]] = {
     "rankc_subject": lambda facts, values: (
         int((~facts.second.terms.counted).sum()) if facts.second else 0
     ),
@@ -97,10 +158,9 @@ KERNELS = {
         ),
     ),
     "coverlap": Kernel(FACTS, lambda facts: find_coverlap(facts.right)),
-    **{name: Kernel(SECOND_RANKINGS, partial(_find_terms, name)) for name in (*RATIOS, *MEANS)},
+    **{name: Kernel(SECOND_RANKINGS, partial(find_terms, name)) for name in (*RATIOS, *MEANS)},
     "rankc_templates": Kernel(
-        TEMPLATE_RANKINGS,
-        lambda terms: find_centred(terms.languages, terms.within, terms.counted),
+        TEMPLATE_RANKINGS, lambda terms: find_centred(terms.languages, terms.within, terms.counted)
     ),
     "rankc_other_template": Kernel(
         TEMPLATE_RANKINGS,
@@ -120,32 +180,25 @@ KERNELS = {
     "right_in_both": Kernel(FACTS, lambda facts: measures.find_right_in_both(facts.right)),
     "right_given_right": Kernel(FACTS, lambda facts: measures.find_right_given_right(facts.right)),
     "right_alone": Kernel(FACTS, lambda facts: measures.find_right_alone(facts.right)),
-    # one kernel, called once
-    **dict.fromkeys(("right_in_all", "right_in_any", "right_in_none"), Kernel(FACTS, _count_right)),
+    **dict.fromkeys(
+        ("right_in_all", "right_in_any", "right_in_none"),
+        Kernel(FACTS, lambda facts: measures.find_right_counts(facts.right)),  # called once
+    ),
 }
 _BETTER = {"lower": True, "higher": False, "neither": None}
 
 
 def _declare(
-    name: str,
-    lowest: float = 0.0,
-    highest: float = 1.0,
-    better: str = "higher",
-    chance: float | None = None,
-    left_out: str = "",
-    **fields: Any,
+    name: str, better: str = "higher", chance: float | None = None, **fields: Any
 ) -> RunFigure:
     """Make a figure of its table in figures.toml and its kernel; those of modules have none."""
-    display = {key: fields.pop(key) for key in Presentation._fields if key in fields}
     kernel = KERNELS.get(name, Kernel(FACTS, None))
     return RunFigure(
         name,
         input=kernel.input,
         sums=kernel.sums,
-        scale=Scale(lowest, highest, _BETTER[better]),
+        lower_is_better=_BETTER[better],
         chance=kernel.chance or chance,
-        left_out=LeftOut(left_out, _LEFT_OUT[name]) if left_out else None,
-        display=Presentation(**display),
         **fields,
     )
 
@@ -154,6 +207,7 @@ FIGURES = tuple(_declare(x, **table) for x, table in read_toml(__package__, "fig
 BY_NAME = {figure.name: figure for figure in FIGURES}
 # One value for each language or pair, with a mean, from sums over facts.
 SEPARATE = tuple(figure for figure in FIGURES if figure.sums and figure.per != ALL)
+NAMES_OF_PAIRS = tuple(figure.name for figure in SEPARATE if figure.per == PAIR)
 JOINT = tuple(figure for figure in FIGURES if figure.per == ALL)
 HEADLINE = tuple(BY_NAME[name] for name in HEADLINES)
 HEADLINE_PAIRS = tuple(figure for figure in HEADLINE if figure.per == PAIR)

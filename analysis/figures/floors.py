@@ -9,12 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
-from polyprobe.metrics.rankc.formulas import (
-    find_rankc,
-    find_rankc_adjusted,
-    rankc_chance,
-    rankc_pairs,
-)
+from polyprobe.metrics.rankc import formulas
 from polyprobe.metrics.shared.intervals import Figure, add_mean, divide, estimate_figure, name_pairs
 from polyprobe.metrics.shared.rows import Rows
 from polyprobe.system.files import read_toml
@@ -54,16 +49,17 @@ def _average(levels: Mapping[str, np.ndarray] | None) -> Places:
 
 def _rank_by(column: str, facts: ScoredFacts) -> Places:
     """Rank candidates by a list column, the smallest number first; nothing if a file lacks it."""
-    if not facts.matched or any(table[column].null_count for table in facts.tables.values()):
+    missing = any(table[column].null_count for table in facts.tables.values())
+    if missing or not BY_NAME["rankc"].applies(facts):
         return {}
     flat = {x: -masked_scores(t, column).compressed() for x, t in facts.tables.items()}
     ranked = facts.settle({x: Rows(numbers, facts.sizes) for x, numbers in flat.items()})
     weights = facts.options.weights
-    values = rankc_pairs(ranked, weights)
+    values = formulas.rankc_pairs(ranked, weights)
     if not values.shape[1]:
         return {}
-    adjusted = find_rankc_adjusted(facts.languages, values, facts.sizes, weights)
-    figures = {"rankc": find_rankc(facts.languages, values), "rankc_adjusted": adjusted}
+    adjusted = formulas.find_rankc_adjusted(facts.languages, values, facts.sizes, weights)
+    figures = {"rankc": formulas.find_rankc(facts.languages, values), "rankc_adjusted": adjusted}
     return {name: _measure(figure) for name, figure in figures.items()}
 
 
@@ -77,17 +73,24 @@ def _rank_by_names(rank: Callable[[pa.Table, str], np.ndarray], facts: ScoredFac
             column = f"{start}scores"
             sizes = pc.fill_null(pc.list_value_length(table[f"{start}bigrams"]), 0).to_numpy()
             ends = pa.array(np.insert(sizes.cumsum(), 0, 0), pa.int32())
-            lists = pa.ListArray.from_arrays(ends, pa.array(rank(table, start), pa.float32()))
+            flat = rank(table, start)
+            flat = _choose_first(flat, sizes) if facts.protocol.choices else flat
+            lists = pa.ListArray.from_arrays(ends, pa.array(flat, pa.float32()))
             lists = pc.if_else(table[column].is_valid().combine_chunks(), lists, None)
             table = table.set_column(table.schema.get_field_index(column), column, lists)
         tables[language] = table
-    ranked = ScoredFacts(tables, facts.options, own_candidates=not facts.matched)
+    ranked = ScoredFacts(tables, facts.options, facts.scoring, own_candidates=not facts.matched)
     figures = (*HEADLINE, BY_NAME["rankc_right"], BY_NAME["rankc_beyond"])
     return {x.name: _measure(x.measure(ranked)) for x in figures if x.applies(ranked)}
 
 
-def _rank_by_bigrams(table: pa.Table, start: str) -> np.ndarray:
-    return table[f"{start}bigrams"].combine_chunks().flatten().to_numpy()
+def _choose_first(flat: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Choose the first of each list, of equal ones each as likely; none if all are equal."""
+    sizes = sizes[sizes > 0]
+    starts = sizes.cumsum() - sizes
+    first = flat == np.maximum.reduceat(flat, starts).repeat(sizes)
+    n_first = np.add.reduceat(first, starts, dtype=np.intp)
+    return first * (((n_first < sizes) | (sizes == 1)) / n_first).repeat(sizes)
 
 
 def _rank_by_initials(table: pa.Table, start: str) -> np.ndarray:
@@ -125,7 +128,8 @@ def _find_nonsense(facts: ScoredFacts) -> Places:
         return {}
     rows = second.terms.counted
     sizes = second.sizes[rows]
-    room: np.ndarray = 1 - rankc_chance(sizes, facts.options.weights)
+    choices, weights = facts.protocol.choices, facts.options.weights
+    room: np.ndarray = 1 - (1 / sizes if choices else formulas.rankc_chance(sizes, weights))
     level = float(second.n_right[rows] / sizes @ room / room.sum())
     return {"rankc_right": dict.fromkeys([*name_pairs(facts.languages), "mean"], level)}
 
@@ -135,7 +139,9 @@ _KERNELS: Mapping[str, Callable[[ScoredFacts], Places]] = {
     "majority": lambda facts: _average(facts.majority),
     "length": partial(_rank_by, "n_characters"),
     "tokens": partial(_rank_by, "n_tokens"),
-    "bigrams": partial(_rank_by_names, _rank_by_bigrams),
+    "bigrams": partial(
+        _rank_by_names, lambda x, start: x[f"{start}bigrams"].combine_chunks().flatten().to_numpy()
+    ),
     "initials": partial(_rank_by_names, _rank_by_initials),
     "independence": _find_independent,
     "nonsense": _find_nonsense,

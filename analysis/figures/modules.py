@@ -13,14 +13,14 @@ from polyprobe.metrics.paraphrase_consistency.formulas import measure_consistenc
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.intervals import Resampling, estimate, mean_of
 from polyprobe.metrics.shared.rows import Rows, take
+from polyprobe.metrics.shared.verdicts import KINDS
 from polyprobe.schema.columns import split_fact
 from polyprobe.schema.run.folder import EFFECTS
 from polyprobe.scoring.options import LETTERS
 from polyprobe.system.messages import PolyprobeError
 
-from .declaration import ALL_SCORES, LANGUAGE, SEVERAL
 from .facts import ScoredFacts
-from .figures import BY_NAME, OF_MODULES
+from .figures import ALL_SCORES, BY_NAME, LANGUAGE, OF_MODULES, SEVERAL
 
 N_BINS = 10  # of confidence
 OF_PARAPHRASES = ("consistency", "accuracy", "consistency_accuracy")
@@ -92,6 +92,15 @@ def share_read(facts: ScoredFacts) -> dict[str, float]:
     return shares
 
 
+def share_verdicts(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, float]]:
+    """Compute the share of each kind of verdict on free answers, by language."""
+    shares = {}
+    for language, table in tables.items():
+        counts = Counter(table["verdict"].to_pylist())
+        shares[language] = {kind: counts[kind] / len(table) for kind in KINDS}
+    return shares
+
+
 def _contrast(table: pa.Table) -> tuple[list[list[float]], list[int]]:
     """List [p(most probable answer), p(counterfact), …] and places, of rows with a wrong one."""
     rows, places = [], []
@@ -120,9 +129,7 @@ def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, 
     `right` is 1 or 0, or the probability of being right under ties [facts].
     """
     places = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
-    n, sums, correct = (
-        np.bincount(places, weights, N_BINS) for weights in (None, confidence, right)
-    )
+    n, sums, correct = (np.bincount(places, x, N_BINS) for x in (None, confidence, right))
     means = [
         [float(total / size) if size else None for total, size in zip(totals, n, strict=True)]
         for totals in (sums, correct)
@@ -276,12 +283,6 @@ def _ends(fact: str) -> tuple[str, str]:
     return parts[1:] if parts else (fact, fact)
 
 
-def _has_positions(facts: ScoredFacts) -> bool:
-    return facts.protocol.options and all(
-        table[EFFECTS].null_count < len(table) for table in facts.tables.values()
-    )
-
-
 # Whose scores are log-probabilities of a text, so that their softmax is a confidence.
 PROBABILITIES = ("object", "object-released", "contrastive", "contrastive-released")
 MODULES = {
@@ -300,6 +301,11 @@ MODULES = {
     ),
     "paraphrase_consistency": MetricModule(has_paraphrases, measure_paraphrases, SEVERAL),
     "position_bias": MetricModule(
-        _has_positions, _measure_positions, "--scoring letters in several orders"
+        lambda facts: (
+            facts.protocol.options
+            and all(table[EFFECTS].null_count < len(table) for table in facts.tables.values())
+        ),
+        _measure_positions,
+        "--scoring letters in several orders",
     ),
 }

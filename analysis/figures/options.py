@@ -9,8 +9,6 @@ from polyprobe.schema.languages import split_list
 from polyprobe.system.messages import PolyprobeError, check_option
 from polyprobe.system.options import Options, collect_options, option
 
-from . import REPEATED_SUBJECTS, TEMPLATES
-
 EVERY = "default"  # in `figures`: those of every run
 _figures = partial(option, panel="Figures")
 _fillings = partial(option, panel="Free decoding (--scoring xfactr)")
@@ -60,10 +58,10 @@ class RankingOptions(Options):
         "id",
         "Exclude subjects with several objects from consistency: by id, by label up to the first "
         "hyphen (released code of mParaRel), or none (keep).",
-        choices=REPEATED_SUBJECTS,
+        choices=("id", "label", "keep"),
     )
     templates: str = _figures(
-        "all", "Templates that consistency counts: all or reviewed.", choices=TEMPLATES
+        "all", "Templates that consistency counts: all or reviewed.", choices=("all", "reviewed")
     )
     figures: Sequence[str] | None = _figures(
         None,

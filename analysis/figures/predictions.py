@@ -6,12 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.errors.types import measure_language
-from polyprobe.metrics.factual_accuracy.formulas import (
-    find_matches,
-    match,
-    measure_factual_accuracy,
-)
+from polyprobe.analysis.errors import measure_language
+from polyprobe.metrics.factual_accuracy import formulas
 from polyprobe.metrics.joint.measures import count_correct
 from polyprobe.metrics.shared.intervals import Figure, estimate, mean_of, name_pairs
 from polyprobe.metrics.shared.rows import take
@@ -19,9 +15,9 @@ from polyprobe.schema.run.fillings import choose_again, count_masks, value_of
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.options import is_normalised
 
-from .further.relations import split_figures
 from .modules import measure_calibration
 from .options import FillingOptions
+from .parts import split_figures
 from .results import mean_known
 from .units import Units
 
@@ -174,7 +170,7 @@ def predict_right_length(table: pa.Table, language: str) -> list[str | None]:
         *(table[name].to_pylist() for name in names), strict=True
     ):
         pairs = _offer(forms, lengths, fillings or (), prediction, language)
-        right = (text for text, form in pairs if match(text, [form], language, prompt))
+        right = (text for text, form in pairs if formulas.match(text, [form], language, prompt))
         texts.append(next(right, None))
     return texts
 
@@ -212,7 +208,7 @@ def _limit_masks(facts: PredictedFacts, language: str, average: str) -> dict[str
         best = np.where(wins, values, best)
         for k in np.flatnonzero(wins):
             accepted, prompt = rows["answer_forms"][k], rows["prompt"][k]
-            right[k] = match(fillings[k]["text"], accepted, language, prompt)
+            right[k] = formulas.match(fillings[k]["text"], accepted, language, prompt)
         for name, part in parts.items():
             curves[name].append(_average(right, part, rows["relation"], average))
     return curves
@@ -248,15 +244,15 @@ def find_overlaps(right: Mapping[str, np.ndarray]) -> Figure:
 
 
 def _measure(
-    facts: PredictedFacts, language: str, predictions: Sequence[str | None], units: Units
+    facts: PredictedFacts, language: str, texts: Sequence[str | None], units: Units
 ) -> dict[str, Any]:
     rows = facts.rows[language]
-    if not predictions:  # all its labels have unknown tokens
+    if not texts:  # all its labels have unknown tokens
         return {"all": None, "single": None, "multi": None, "n_queries": 0}
     clusters = take(units.clusters, facts.places[language])
     options = units.modules._replace(groups=rows["relation"], clusters=clusters)._asdict()
     forms, single, prompts = rows["answer_forms"], rows["single_token"], rows["prompt"]
-    figures = measure_factual_accuracy(predictions, forms, single, language, prompts, **options)
+    figures = formulas.measure_factual_accuracy(texts, forms, single, language, prompts, **options)
     return {name: value for name, value in figures.items() if name != "by_group"}
 
 
@@ -266,6 +262,6 @@ def mark_predictions(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
     for language, table in tables.items():
         columns = ["prediction", "answer_forms", "prompt"]
         predictions, forms, prompts = (table[name].to_pylist() for name in columns)
-        right = find_matches(predictions, forms, language, prompts)
+        right = formulas.find_matches(predictions, forms, language, prompts)
         marks[language] = np.where(table["single_token"].is_valid().to_numpy(), right, np.nan)
     return marks

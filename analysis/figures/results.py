@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from polyprobe.schema.run.folder import Run, split_signature
 from polyprobe.system.messages import PolyprobeError, check_option, refuse_unknown
 
-from .declaration import ALL, LANGUAGE, PAIR, RunFigure
-from .figures import BY_NAME, HEADLINE, JOINT, OF_MODULES, SEPARATE, expand_names
+from . import figures as catalogue
+from .figures import ALL, BY_NAME, JOINT, LANGUAGE, SEPARATE, RunFigure
 from .floors import FLOORS
 from .options import EVERY, MetricOptions
 
@@ -35,19 +35,10 @@ class FigureRow(NamedTuple):
     relation: str = ""  # empty for figures of all rows
 
 
-class HighPairs(NamedTuple):
-    """Pairs whose value is at least the mean of all pairs, by two figures or one of them alone."""
-
-    common: list[str]
-    first: list[str]
-    second: list[str]
-
-
 class Partner(NamedTuple):
     """The language with the highest value of a figure of pairs, in a language's pairs."""
 
     language: str
-    partner: str
     value: float
     interval: list[float] | None
 
@@ -77,7 +68,7 @@ def list_rows_of_relations(results: Mapping[str, Any]) -> list[FigureRow]:
         for name, mean in part["mean"].items():
             low, high = part["intervals"].get(name) or (None, None)
             count = None if BY_NAME[name].left_out or BY_NAME[name].conditional else n
-            floor = find_floor(part, name)
+            floor = find_highest_floor(part, name)
             rows.append(FigureRow(name, MEAN, "", mean, low, high, None, count, *floor, relation))
     return rows
 
@@ -98,21 +89,24 @@ def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
             low, high = bounds.get(key) or (None, None)
             value_chance = None if values[key] is None else level
             first, second = places[key]
-            floor = find_floor(results, name, key)
+            floor = find_highest_floor(results, name, key)
             yield FigureRow(name, first, second, values[key], low, high, value_chance, n, *floor)
         low, high = intervals.get(MEAN, {}).get(name) or (None, None)
-        floor = find_floor(results, name)
+        floor = find_highest_floor(results, name)
         yield FigureRow(name, MEAN, "", mean, low, high, chance, n, *floor)
 
 
 def _list_modules(results: Mapping[str, Any]) -> Iterator[FigureRow]:
-    for module, figures in OF_MODULES.items():
+    for module, figures in catalogue.OF_MODULES.items():
         for language, values in results.get(module, {}).items():
             for key, figure in figures.items():
                 if key in values:
                     low, high = values.get(f"{key}_ci") or (None, None)
                     chance, n = values.get(f"{key}_chance"), values.get(figure.count_key)
                     yield FigureRow(figure.name, language, "", values[key], low, high, chance, n)
+    for language, shares in results.get("verdicts", {}).items():
+        for kind, share in shares.items():
+            yield FigureRow(f"verdicts.{kind}", language, value=share, n=results["n_queries"])
 
 
 def _list_joint(results: Mapping[str, Any]) -> Iterator[FigureRow]:
@@ -143,13 +137,13 @@ def list_columns(results: Mapping[str, Any]) -> list[RunFigure]:
     names = MetricOptions.read(results).figures or ()
     extra = ("agreement",) if not names and "rankc" not in results else names  # of choices
     extra = () if EVERY in names else extra
-    figures = (*HEADLINE, *(f for f in SEPARATE if f.name in extra))
+    figures = (*catalogue.HEADLINE, *(f for f in SEPARATE if f.name in extra))
     return [f for f in dict.fromkeys(figures) if f.name in results]
 
 
 def list_named(results: Mapping[str, Any]) -> set[str]:
     """List the figures that were named (`--figures`), themselves or by their module."""
-    expanded = expand_names(MetricOptions.read(results).figures or ())
+    expanded = catalogue.expand_names(MetricOptions.read(results).figures or ())
     return set().union(*(figures for name, figures in expanded.items() if name != EVERY))
 
 
@@ -169,7 +163,7 @@ def list_floors(results: Mapping[str, Any]) -> list[tuple[str, dict[str, float |
     return [*rows, *((floor.title, floors[floor.name]) for floor in FLOORS if floor.name in floors)]
 
 
-def find_floor(
+def find_highest_floor(
     results: Mapping[str, Any], name: str, place: str = MEAN
 ) -> tuple[float | None, str]:
     """Find the highest floor of a figure in a language or pair, and its name; None if unknown."""
@@ -188,7 +182,7 @@ def is_above_floor(results: Mapping[str, Any], name: str, place: str) -> bool | 
 
     Centred RankC is not above its floor where accuracy or gain is not: it is no knowledge.
     """
-    floor, (figure, key) = find_floor(results, name, place)[0], (name, place)
+    floor, (figure, key) = find_highest_floor(results, name, place)[0], (name, place)
     if place == MEAN:
         figure, key = MEAN, name
     bounds = results.get("intervals", {}).get(figure, {}).get(key)
@@ -201,8 +195,11 @@ def is_above_floor(results: Mapping[str, Any], name: str, place: str) -> bool | 
     return bool(bounds[0] > floor)
 
 
-def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> HighPairs:
-    """Find the high-consistency pairs by two figures (Qi et al. 2023, appendix F and figure 7)."""
+def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> list[list[str]]:
+    """Find the pairs at or above the mean of all by two figures, by the first and second alone.
+
+    As the high-consistency pairs of Qi et al. (2023), appendix F and figure 7.
+    """
     high = []
     for name in (first, second):
         values, mean = results[name], results["mean"][name]
@@ -211,7 +208,7 @@ def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> High
         high.append({x for x, value in defined.items() if value >= mean - ROUNDING})
     names = ["-".join(pair) for pair in combinations(results["languages"], 2)]
     parts = (high[0] & high[1], high[0] - high[1], high[1] - high[0])
-    return HighPairs(*([pair for pair in names if pair in part] for part in parts))
+    return [[pair for pair in names if pair in part] for part in parts]
 
 
 def order_pair(values: Mapping[str, Any], first: str, second: str) -> str:
@@ -220,23 +217,23 @@ def order_pair(values: Mapping[str, Any], first: str, second: str) -> str:
     return name if name in values else f"{second}-{first}"
 
 
-def find_partners(results: Mapping[str, Any], name: str) -> list[Partner]:
-    """Find the best partner of each language, P(language | partner); of equal ones the first."""
+def find_partners(results: Mapping[str, Any], name: str) -> dict[str, Partner]:
+    """Find each language's best partner, P(language | partner), if any; of equal ones the first."""
     values, bounds = results[name], results["intervals"].get(name, {})
-    partners = []
+    partners = {}
     for language in results["languages"]:
         keys = {x: order_pair(values, language, x) for x in results["languages"]}
         defined = [second for second, key in keys.items() if values.get(key) is not None]
         if defined:
             best = max(defined, key=lambda second: values[keys[second]])
-            partners.append(Partner(language, best, values[keys[best]], bounds.get(keys[best])))
+            partners[language] = Partner(best, values[keys[best]], bounds.get(keys[best]))
     return partners
 
 
 def check_pair_figures(names: Sequence[str], computed: Collection[str]) -> None:
     """Refuse names that are no figures of unordered pairs, or are not computed."""
     for name in names:
-        check_option("--pairs", name, [figure.name for figure in SEPARATE if figure.per == PAIR])
+        check_option("--pairs", name, catalogue.NAMES_OF_PAIRS)
         if name not in computed:
             raise PolyprobeError(
                 f"--pairs: {name} is not among the figures to compute; add --figures default,{name}"

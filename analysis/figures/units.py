@@ -35,12 +35,10 @@ class Units:
         # gives too short intervals.
         relations = table["relation"].to_pylist()
         within = read_clusters(table, bootstrap.clusters, within=True)
-        n_resamples, kind = bootstrap.n_resamples or 0, bootstrap.clusters
+        n, kind = bootstrap.n_resamples or 0, bootstrap.clusters
         linked, inside = link_donors(table, kind), link_donors(table, kind, within=True)
         of_templates = relations if len({*relations}) >= ENOUGH_RELATIONS else linked
-        return cls(
-            n_resamples, bootstrap.seed, clusters, within, of_templates, linked, inside, average
-        )
+        return cls(n, bootstrap.seed, clusters, within, of_templates, linked, inside, average)
 
     def __post_init__(self) -> None:  # once: figures share them
         self.rows = Resampling(n_resamples=self.n_resamples, seed=self.seed, clusters=self.clusters)

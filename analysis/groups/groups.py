@@ -9,21 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.figures.facts import read_chosen, read_scored
-from polyprobe.analysis.figures.further.relations import pick_facts, split_figures
 from polyprobe.analysis.figures.modules import mark_facts
+from polyprobe.analysis.figures.parts import pick_facts, split_figures
 from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.analysis.figures.units import read_clusters, resolve_bootstrap
 from polyprobe.analysis.options import Bootstrap
-from polyprobe.metrics.joint.groups import (
-    N_PERMUTATIONS,
-    ChiSquare,
-    Pair,
-    Permutation,
-    compare_counts,
-    compare_pairs,
-    permute_groups,
-    share_errors,
-)
+from polyprobe.metrics.joint import groups as tests
 from polyprobe.metrics.shared import intervals
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.columns import split_fact
@@ -59,9 +50,9 @@ class GroupTable(NamedTuple):
     """The groups in all languages together or in one, and their tests."""
 
     groups: list[Group]  # in the order of first occurrence
-    test: ChiSquare  # of the table of right and wrong rows
-    permutation: Permutation  # over whole units
-    pairs: list[Pair]  # by their places; see `MOST_PAIRED`
+    test: tests.ChiSquare  # of the table of right and wrong rows
+    permutation: tests.Permutation  # over whole units
+    pairs: list[tests.Pair]  # by their places; see `MOST_PAIRED`
     n_units: int
 
     def as_json(self) -> dict[str, Any]:
@@ -300,11 +291,11 @@ def _make_group(name: str, size: int, counts: np.ndarray, ci: list[float] | None
 def _test(groups: list[Group], units: np.ndarray, codes: np.ndarray, seed: int) -> GroupTable:
     """Add the changes of the groups, and test them over their units [units, 2]."""
     counts = np.array([[group.right, group.wrong] for group in groups])
-    changes = [None if np.isnan(x) else x for x in share_errors(counts).tolist()]
+    changes = [None if np.isnan(x) else x for x in tests.share_errors(counts).tolist()]
     pairs = []  # of two groups, the test of the whole table is that of the pair
     if 2 < len(groups) <= MOST_PAIRED:
-        n = N_PERMUTATIONS if len(groups) <= MOST_PERMUTED else 0
-        pairs = compare_pairs(units, codes, n, seed)
+        n = tests.N_PERMUTATIONS if len(groups) <= MOST_PERMUTED else 0
+        pairs = tests.compare_pairs(units, codes, n, seed)
     groups = [x._replace(change=change) for x, change in zip(groups, changes, strict=True)]
-    permutation = permute_groups(units, codes, seed=seed)
-    return GroupTable(groups, compare_counts(counts), permutation, pairs, len(units))
+    permutation = tests.permute_groups(units, codes, seed=seed)
+    return GroupTable(groups, tests.compare_counts(counts), permutation, pairs, len(units))

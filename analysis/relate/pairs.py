@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.figures.declaration import PAIR, RunFigure
 from polyprobe.analysis.figures.facts import ScoredFacts, read_chosen, read_scored
-from polyprobe.analysis.figures.figures import BY_NAME, SEPARATE
+from polyprobe.analysis.figures.figures import BY_NAME, RunFigure
 from polyprobe.analysis.figures.modules import find_lack
 from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, mark_predictions
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
@@ -22,7 +21,6 @@ from polyprobe.schema.run.rows import Choice
 from polyprobe.system.messages import PolyprobeError
 
 OVERLAP = "coverlap"
-EXPLAINED = tuple(figure.name for figure in SEPARATE if figure.per == PAIR)
 
 
 class Pairs(NamedTuple):
@@ -61,7 +59,7 @@ class Similarity(NamedTuple):
     figure: Figure | None = None
 
 
-def read_run_rows(
+def load_rows(
     run: Run, choice: Choice, languages: Collection[str] | None = None
 ) -> tuple[dict[str, pa.Table], dict[str, int]]:
     """Read the chosen rows of a run in some languages (None: all), and count the other rows."""
@@ -76,10 +74,8 @@ def read_run_rows(
     return tables, left_out
 
 
-def measure_pairs(
-    run: Run, of: str, tables: dict[str, pa.Table], left_out: dict[str, int]
-) -> Pairs:
-    """Measure a figure of all pairs of a run's languages, from the rows of `read_run_rows`."""
+def measure_pairs(run: Run, of: str, tables: dict[str, pa.Table], counts: dict[str, int]) -> Pairs:
+    """Measure a figure of all pairs of a run's languages, from the rows of `load_rows`."""
     settings, figure = run.settings(), BY_NAME[of]
     if settings.kind == "predictions":
         if of != OVERLAP:
@@ -96,7 +92,7 @@ def measure_pairs(
             )
         sums, accuracy = figure.measure(facts), find_accuracy(facts.right)
     table = next(iter(tables.values()))
-    return Pairs(run, figure, list(tables), table, sums, accuracy, facts, left_out)
+    return Pairs(run, figure, list(tables), table, sums, accuracy, facts, counts)
 
 
 def measure(figure: Figure) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from polyprobe.analysis.compare.sentences.deltas import Pearson, compute_pearson
+from polyprobe.analysis.figures.figures import NAMES_OF_PAIRS
 from polyprobe.analysis.figures.units import link_donors, read_clusters, resolve_bootstrap
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.joint import relate
@@ -21,16 +22,7 @@ from polyprobe.schema.run.rows import ALL_ROWS
 from polyprobe.system.messages import PolyprobeError, check_option
 
 from . import DEFAULTS, SUBWORDS, RelateOptions
-from .pairs import (
-    EXPLAINED,
-    Pairs,
-    Similarity,
-    find_complete,
-    flatten,
-    measure_pairs,
-    read_run_rows,
-    spread,
-)
+from .pairs import Pairs, Similarity, find_complete, flatten, load_rows, measure_pairs, spread
 from .sources import find_similarities
 from .vocabularies import Corpus, read_subwords, split_at_blanks
 
@@ -121,12 +113,12 @@ def relate_run(
     languages: Sequence[str] | None = None,
 ) -> Correlations:
     """Correlate similarities (`sources.find_similarities`) with a figure of a run's pairs."""
-    check_option("--of", options.of, EXPLAINED)  # before anything slow
+    check_option("--of", options.of, NAMES_OF_PAIRS)  # before anything slow
     sources = [*items, options.control] if options.control else [*items]
     if options.by_query and SUBWORDS not in sources:
         raise PolyprobeError(f"--by-query requires --with {SUBWORDS}")
     choice = options.choice
-    tables, left_out = read_run_rows(run, choice, languages)
+    tables, left_out = load_rows(run, choice, languages)
     with ThreadPoolExecutor(1) as thread:  # numpy and tokenizers can work at the same time
         future: Future[tuple[Corpus, Similarity]] | None = None
         if SUBWORDS in sources:
@@ -244,9 +236,7 @@ def _overlap_queries(corpus: Corpus) -> np.ndarray:
     """Compute the token overlap of each query [facts, pairs]; 0 if neither has tokens."""
     texts = [[part.fill(row) for row in range(len(part.prompts))] for part in corpus.texts.values()]
     if corpus.by_words:
-        texts = [
-            [[*{*chain.from_iterable(map(split_at_blanks, x))}] for x in rows] for rows in texts
-        ]
+        texts = [[[*{*chain.from_iterable(map(split_at_blanks, x))}] for x in y] for y in texts]
     distinct = [*{*chain.from_iterable(chain.from_iterable(texts))}]
     tokenizer = corpus.tokenizer
     ids = {

@@ -19,16 +19,7 @@ from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.messages import missing as lacks
 
 from . import ACCURACIES, ACCURACY, DISTANCES, SUBWORDS, check_with
-from .pairs import (
-    Pairs,
-    Similarity,
-    flatten,
-    measure,
-    measure_pairs,
-    name_keys,
-    read_run_rows,
-    spread,
-)
+from .pairs import Pairs, Similarity, flatten, load_rows, measure, measure_pairs, name_keys, spread
 from .vocabularies import Corpus
 
 OF_ACCURACIES = {
@@ -80,7 +71,11 @@ def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
     the distances follow from them up to rounding. Languages without an ISO 639-3 code or values are
     missing; for `genetic`, those without a family, such as Basque, too.
     """
-    codes = [_list_codes(split, name) for split in languages]
+    # In the family tree a macrolanguage such as Malay (msa) has a shorter path than its standard
+    # language, zsm.
+    n_codes = 2 if name == "genetic" else 1
+    entries = map(find_language, languages)
+    codes = [[x.iso, x.flores[:3]][:n_codes] if x else [] for x in entries]
     try:
         paths = _read_vectors(*TABLES[name], {code for names in codes for code in names})
     except PackageNotFoundError:
@@ -105,14 +100,6 @@ def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
         # in single precision, as the tables: the distance of equal vectors may be .0002, not 0
         values = (1 - 2 * np.arccos(np.clip(cos, -1, 1)) / np.pi).astype(np.float64)
     return Similarity(name, f"{name} similarity from URIEL ({PACKAGE})", values, missing)
-
-
-def _list_codes(split: str, name: str) -> list[str]:
-    """List the ISO 639-3 code of a language; for `genetic` also that of its standard language."""
-    # a macrolanguage such as Malay (msa) has a shorter path in the family tree than zsm
-    entry = find_language(split)
-    codes = [] if entry is None else [entry.iso, entry.flores[:3]]
-    return codes if name == "genetic" else codes[:1]
 
 
 def _read_vectors(file: str, prefix: str, codes: Collection[str]) -> dict[str, np.ndarray]:
@@ -163,7 +150,7 @@ def _read_run(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
             f"{run.folder} has fewer than {FEWEST} languages in common with {pairs.run.folder}: "
             f"{', '.join(languages)} / {', '.join(pairs.languages)}"
         )
-    second = measure_pairs(run, pairs.of.name, *read_run_rows(run, choice, common))
+    second = measure_pairs(run, pairs.of.name, *load_rows(run, choice, common))
     n_pairs = size * (size - 1) // 2
     numbers = spread(np.arange(n_pairs), size)
     # the other run's pairs, in its own order of languages, as numbers of this run's pairs

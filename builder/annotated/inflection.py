@@ -125,8 +125,7 @@ def find_table(folder: Path, language: str) -> Path | None:
             f"no folder {folder} with UniMorph's tables; expected files like rus or rus/rus in it"
         )
     code = CODES.get(language, "")
-    paths = [folder / code, folder / code / code]
-    return next((path for path in paths if path.is_file()), None)
+    return next((x for x in (folder / code, folder / code / code) if x.is_file()), None)
 
 
 def split_tail(label: str, stops: tuple[str, ...] = (" (",)) -> tuple[str, str]:

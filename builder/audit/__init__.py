@@ -17,27 +17,6 @@ from .parallel import Judged, judge_language
 from .split import Split, find_ids, hash_splits, make_splits
 
 
-class LanguageAudit(NamedTuple):
-    """The counts of one language."""
-
-    # Rows whose candidates differ from the reference's. For a homonym, any observed translation is
-    # the same entity; if strict, none is.
-    not_parallel: int
-    not_parallel_strict: int
-    not_judged: int  # candidates that cannot be compared
-    rows: dict[str, int]  # by code of CHECKS
-    # Answers at each index, in rows of at least two candidates, those of a fact's templates once;
-    # and as many as random positions would give.
-    positions: list[int]
-    expected: list[float]
-    # Of Pearson's chi-square test of the positions, None without answers. It is rough if fewer than
-    # five answers are expected at a position.
-    p_value: float | None
-    last: int  # such rows whose last candidate is an answer
-    labels_identical: int  # distinct pairs of equal labels
-    labels_compared: int
-
-
 class Audit(NamedTuple):
     """The defects of a dataset."""
 
@@ -47,7 +26,7 @@ class Audit(NamedTuple):
     rows_parallel_in_all: int
     rows_with_ids: int
     symmetric: dict[str, int]  # rows by symmetric relation
-    languages: dict[str, LanguageAudit]
+    languages: dict[str, dict[str, Any]]  # of `audit_language`
     ceiling: Ceiling
     baselines: dict[str, Baseline]  # of the reference's rows, by relation, of all rows under ""
     parts: Mapping[str, dict[str, Any]] = {}  # of LANG-train, LANG-valid, … (`count_parts`)
@@ -85,21 +64,28 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
     )
 
 
-def audit_language(split: Split, reference: Split, judged: Judged) -> LanguageAudit:
-    """Return the counts of one language, compared with the reference."""
+def audit_language(split: Split, reference: Split, judged: Judged) -> dict[str, Any]:
+    """Return the counts of one language, by their keys in JSON: `to_en` means the reference."""
     from scipy.stats import chisquare  # here: a build imports this room, and SciPy takes 0.4 s
 
     positions, expected, last = count_positions(split)
+    p_value = float(chisquare(positions, expected).pvalue) if sum(positions) else None
     identical = compare_labels(split, reference, judged.not_parallel.tolist())
-    return LanguageAudit(
-        not_parallel=int(judged.not_parallel.sum()),
-        not_parallel_strict=int(judged.not_parallel_strict.sum()),
-        not_judged=judged.not_judged,
-        rows={code: sum(check.find(split, reference)) for code, check in CHECKS.items()},
-        positions=positions,
-        expected=expected,
-        p_value=float(chisquare(positions, expected).pvalue) if sum(positions) else None,
-        last=last,
-        labels_identical=identical[True],
-        labels_compared=identical.total(),
-    )
+    return {
+        # Rows whose candidates differ from the reference's. For a homonym, any observed translation
+        # is the same entity; if strict, none is.
+        "rows_not_parallel_to_en": int(judged.not_parallel.sum()),
+        "rows_not_parallel_to_en_strict": int(judged.not_parallel_strict.sum()),
+        "candidates_not_judged": judged.not_judged,  # they cannot be compared
+        **{code: sum(check.find(split, reference)) for code, check in CHECKS.items()},
+        # Answers at each index, in rows of at least two candidates, those of a fact's templates
+        # once; and as many as random positions would give.
+        "answer_positions": positions,
+        "answer_positions_expected": expected,
+        "answers_last": last,  # such rows whose last candidate is an answer
+        # Of Pearson's chi-square test of the positions, None without answers. It is rough if fewer
+        # than five answers are expected at a position.
+        "answer_position_p_value": p_value,
+        "labels_identical_to_en": identical[True],  # distinct pairs of equal labels
+        "labels_compared": identical.total(),
+    }

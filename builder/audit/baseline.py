@@ -18,7 +18,8 @@ class Baseline(NamedTuple):
     rows: int  # with a correct candidate; the others are left out
     chance: float | None  # of random rankings
     frequency: float | None  # of candidates ranked by the other facts that they answer
-    letters: float | None  # of those ranked by the pairs of letters shared with the subject's name
+    # Of those ranked by the pairs of letters shared with the subject's name; None without names.
+    letters: float | None = None
 
 
 def find_baselines(split: Split, by_id: bool) -> dict[str, Baseline]:
@@ -26,31 +27,25 @@ def find_baselines(split: Split, by_id: bool) -> dict[str, Baseline]:
     names = split.candidate_ids if by_id else split.candidates
     rows = [row for row, answers in enumerate(split.answers) if answers]
     if max((len(names[row]) for row in rows), default=1) == 1:
-        return {"": Baseline(len(rows), None, None, None)}
+        return {"": Baseline(len(rows), None, None)}
     relations = [split.relation[row] for row in rows]
     answers = [split.answers[row] for row in rows]
     chance = np.array([len(split.answers[row]) / len(names[row]) for row in rows])
     facts = [split.fact_id[row] or str(row) for row in rows]
-    letters = None  # how likely the name most like the subject's is right
+    shares = [chance, answer_frequency(relations, facts, [names[row] for row in rows], answers)]
     if all(split.subject[row] for row in rows):
         # it imports scipy
         from polyprobe.metrics.accuracy_at_1.formulas import right_probability
 
         pairs = [(split.subject[row], name) for row in rows for name in split.candidates[row]]
         sizes = np.array([len(split.candidates[row]) for row in rows])
-        letters = right_probability(Rows(compare_names(pairs)[0], sizes), answers)
-    frequency = answer_frequency(relations, facts, [names[row] for row in rows], answers)
+        shares.append(right_probability(Rows(compare_names(pairs)[0], sizes), answers))
     places = {"": list(range(len(rows)))}
     for place, relation in enumerate(relations):
         if relation:  # empty if the dataset has no relations
             places.setdefault(relation, []).append(place)
     return {
-        relation: Baseline(
-            len(numbers),
-            float(chance[numbers].mean()),
-            float(frequency[numbers].mean()),
-            None if letters is None else float(letters[numbers].mean()),
-        )
+        relation: Baseline(len(numbers), *(float(x[numbers].mean()) for x in shares))
         for relation, numbers in places.items()
     }
 
@@ -60,7 +55,7 @@ def find_prior(split: Split, n_train: int) -> float | None:
     rows, shares = list(zip(split.candidates, split.answers, strict=True)), []
     counts = Counter(names[place] for names, right in rows[:n_train] for place in right)
     for names, right in rows[n_train:]:
-        most = max(counts[name] for name in names)
-        best = [counts[name] == most for name in names]
+        highest = max(counts[name] for name in names)
+        best = [counts[name] == highest for name in names]
         shares.append(sum(best[place] for place in right) / sum(best))
     return float(np.mean(shares)) if counts and shares else None

@@ -5,7 +5,7 @@ the values of their entities; in `answer_first` the answers rank above all other
 that knows the facts. Queries with the same entities in all languages score 1 and are not drawn.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -30,15 +30,6 @@ class Ceiling(NamedTuple):
     rows_left_out: int  # without candidates, or with different numbers of them by language
 
 
-class Draw(NamedTuple):
-    """The queries to be drawn, as arrays of candidates."""
-
-    places: np.ndarray  # number of a candidate's value: languages x queries x most candidates
-    first: np.ndarray  # whether the candidate is an answer: the same shape
-    present: np.ndarray  # whether the query has the candidate: queries x most candidates
-    size: int  # numbers of values
-
-
 def compute_ceiling(splits: Mapping[str, Split], judged: Mapping[str, Judged]) -> Ceiling:
     """Return the ceiling of each pair of languages, over rows of equal size in all languages."""
     rows = list(zip(*(language.entities for language in judged.values()), strict=True))
@@ -50,53 +41,58 @@ def compute_ceiling(splits: Mapping[str, Split], judged: Mapping[str, Judged]) -
     if not fit or not differ or not pairs:
         same = {pair: 1.0 for pair in pairs if fit}
         return Ceiling(same, dict(same), 0, 0.0, left_out)
-    draw = prepare_draw(splits, judged, differ)
+    answers = [[split.answers[row] for split in splits.values()] for row in differ]
+    places, first, absent = number_entities([rows[row] for row in differ], answers)
     indices = np.triu_indices(len(splits), 1)
-    means, error, draws = average(draw, indices, share)
+    means, error, draws = average(places, first, absent, share)
     # Exactly 1, unlike a sum of floats, where all queries are equal.
     equal = [
         [np.array_equal(values[k], values[j]) for k, j in zip(*indices, strict=True)]
-        for values in (draw.places, draw.first)
+        for values in (places, first)
     ]
     means[np.array([equal[0], np.logical_and(*equal)])] = 1
-    random, answer_first = (
-        dict(zip(pairs, (1 - share * (1 - row)).tolist(), strict=True)) for row in means
-    )
+    scores = (1 - share * (1 - means)).tolist()
+    random, answer_first = (dict(zip(pairs, row, strict=True)) for row in scores)
     return Ceiling(random, answer_first, draws, error, left_out)
 
 
-def prepare_draw(
-    splits: Mapping[str, Split], judged: Mapping[str, Judged], rows: list[int]
-) -> Draw:
-    """Return the rows as a `Draw`, with a number for each entity of each query."""
-    sizes = [len(next(iter(splits.values())).candidates[row]) for row in rows]
-    shape = (len(splits), len(rows), max(sizes))
+def number_entities(
+    entities: Sequence[Sequence[Sequence[str]]], answers: Sequence[Sequence[Sequence[int]]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number the entities of each query, and mark answers and absent candidates.
+
+    Lists are by query and language. The first two arrays are [languages, queries, most candidates],
+    the third [queries, most candidates].
+    """
+    sizes = [len(names[0]) for names in entities]
+    shape = (len(entities[0]), len(entities), max(sizes))
     places: np.ndarray = np.zeros(shape, dtype=np.intp)
     first: np.ndarray = np.zeros(shape, dtype=bool)
     size = 0
-    for query, row in enumerate(rows):
+    for query, languages in enumerate(entities):
         numbers: dict[str, int] = {}
-        for k, language in enumerate(splits):
-            names = judged[language].entities[row]
+        for k, names in enumerate(languages):
             values = [numbers.setdefault(name, size + len(numbers)) for name in names]
             places[k, query, : len(values)] = values
-            first[k, query, splits[language].answers[row]] = True
+            first[k, query, answers[query][k]] = True
         size += len(numbers)
-    present = np.arange(max(sizes)) < np.array(sizes)[:, None]
-    return Draw(places, first, present, size)
+    return places, first, np.arange(max(sizes)) >= np.array(sizes)[:, None]
 
 
 def average(
-    draw: Draw, pairs: tuple[np.ndarray, ...], share: float
+    places: np.ndarray, first: np.ndarray, absent: np.ndarray, share: float
 ) -> tuple[np.ndarray, float, int]:
     """Return the means over draws, their largest error, and the number of draws."""
     # The means have the shape (random, answer first) x pairs. The error is that of the mean over
     # all rows; `share` is the share of drawn rows.
     generator = np.random.default_rng(SEED)
-    copies = max(1, QUERIES // len(draw.present))
+    copies = max(1, QUERIES // len(absent))
+    masked = np.tile(absent, (copies, 1))
+    pairs = np.triu_indices(len(places), 1)
     total, squares = np.zeros((2, 2, len(pairs[0])))
     for number in range(1, MOST + 1):
-        sample = np.stack([values[pairs] for values in score_draw(draw, generator, copies)])
+        values = generator.random((copies, places.max() + 1))[:, places]
+        sample = np.stack([rank_languages(values + lift * first, masked)[pairs] for lift in (0, 1)])
         total, squares = total + sample, squares + sample**2
         if number < FEWEST:
             continue
@@ -107,17 +103,9 @@ def average(
     return total / number, error, number * copies
 
 
-def score_draw(draw: Draw, generator: np.random.Generator, copies: int) -> Iterator[np.ndarray]:
-    """Yield RankC of all pairs for random values, then for the same values with answers first."""
+def rank_languages(values: np.ndarray, masked: np.ndarray) -> np.ndarray:
+    """Return RankC of all pairs of languages, from values [copies, languages, …]."""
     from polyprobe.metrics.rankc.formulas import rankc_matrix  # here: see audit/__init__.py
 
-    values = generator.random((copies, draw.size))
-    masked = ~np.tile(draw.present, (copies, 1))
-    for lift in (0, 1):
-        lifted = values[:, draw.places] + lift * draw.first  # copies x the shape of `places`
-        yield rankc_matrix(
-            {
-                str(language): np.ma.masked_array(lifted[:, language].reshape(masked.shape), masked)
-                for language in range(len(draw.places))
-            }
-        )
+    tables = (values[:, k].reshape(masked.shape) for k in range(values.shape[1]))
+    return rankc_matrix({str(k): np.ma.masked_array(x, masked) for k, x in enumerate(tables)})

@@ -23,8 +23,8 @@ class Check(NamedTuple):
 
 def find_second_answers(split: Split, reference: Split) -> list[bool]:
     """Mark the rows of which a distractor is correct."""
-    pairs = zip(split.candidates, split.candidate_ids, strict=True)
-    ids = [row if len(row) == len(labels) else [""] * len(labels) for labels, row in pairs]
+    columns = zip(split.candidates, split.candidate_ids, strict=True)
+    ids = [row if len(row) == len(labels) else [""] * len(labels) for labels, row in columns]
     objects = collect_objects(split, ids)
     right = [  # the labels and the ids of a row's answers
         ({labels[i] for i in answers}, {names[i] for i in answers})
@@ -43,14 +43,9 @@ def find_second_answers(split: Split, reference: Split) -> list[bool]:
         more_labels = prompt_labels[prompt] - right[row][0]
         by_facts = objects[split.relation[row], split.subject_id[row]]
         more_ids = (prompt_ids[prompt] | by_facts) - right[row][1] - {""}
-        candidates = enumerate(zip(split.candidates[row], ids[row], strict=True))
-        marks.append(
-            any(
-                label in more_labels or name in more_ids
-                for index, (label, name) in candidates
-                if index not in split.answers[row]
-            )
-        )
+        distractors = {*range(len(ids[row]))} - {*split.answers[row]}
+        pairs = ((split.candidates[row][i], ids[row][i]) for i in distractors)
+        marks.append(any(label in more_labels or name in more_ids for label, name in pairs))
     return marks
 
 
@@ -107,19 +102,17 @@ CHECKS = {
     ),
     "rows_with_blank_ends": Check("blank at end", find_padded),
     "rows_with_missing_slot": Check(
-        "no slot", lambda split, _: [SLOT not in prompt for prompt in split.prompt]
+        "no slot", lambda split, _: [SLOT not in x for x in split.prompt]
     ),
     "rows_with_several_slots": Check(
-        "several slots", lambda split, _: [prompt.count(SLOT) > 1 for prompt in split.prompt]
+        "several slots", lambda split, _: [x.count(SLOT) > 1 for x in split.prompt]
     ),
     "rows_with_one_candidate": Check(
-        "one candidate", lambda split, _: [len(labels) < 2 for labels in split.candidates]
+        "one candidate", lambda split, _: [len(x) < 2 for x in split.candidates]
     ),
-    "rows_without_answer": Check(
-        "no answer", lambda split, _: [not answers for answers in split.answers]
-    ),
+    "rows_without_answer": Check("no answer", lambda split, _: [not x for x in split.answers]),
     "rows_with_other_fact": Check(
-        "other fact", lambda split, reference: list(map(ne, split.fact_id, reference.fact_id))
+        "other fact", lambda split, reference: [*map(ne, split.fact_id, reference.fact_id)]
     ),
     "rows_with_shared_prompt": Check("prompt shared", find_shared_prompts),
 }

@@ -19,11 +19,19 @@ from .split import Split
 Place = tuple[str, str]  # relation ("" for all) and label
 
 
-class Dictionary(NamedTuple):
-    """Counts of rows by pairs of answers: {place of one label: {other label: rows}}."""
+class Dictionary:
+    """Counts of rows by pairs of their answers: {place of one label: {other label: rows}}."""
 
-    to_reference: dict[Place, Counter[str]]
-    from_reference: dict[Place, Counter[str]]
+    def __init__(self, reference: Split, split: Split) -> None:
+        self.to_reference: dict[Place, Counter[str]] = defaultdict(Counter)
+        self.from_reference: dict[Place, Counter[str]] = defaultdict(Counter)
+        for row, block in enumerate(reference.relation):
+            for index in {*reference.answers[row]} & {*split.answers[row]}:
+                original, label = reference.candidates[row][index], split.candidates[row][index]
+                # Counted in the relation and over all: the second is for pairs unseen in the first.
+                for place in {block, ""}:
+                    self.to_reference[place, label][original] += 1
+                    self.from_reference[place, original][label] += 1
 
     def match(self, block: str, label: str, originals: list[str], index: int) -> str | None:
         """Return the reference's label for a candidate, or None if it cannot be judged."""
@@ -57,7 +65,7 @@ class Judged(NamedTuple):
 
 def judge_language(reference: Split, split: Split, with_ids: list[bool]) -> Judged:
     """Return the entities of one language, and the rows where they differ from the reference's."""
-    dictionary = make_dictionary(reference, split)
+    dictionary = Dictionary(reference, split)
     entities: list[list[str]] = []
     loose, strict, not_judged = [], [], 0
     for row, labels in enumerate(split.candidates):
@@ -74,18 +82,3 @@ def judge_language(reference: Split, split: Split, with_ids: list[bool]) -> Judg
         loose.append(names != originals)
         strict.append(loose[-1] or dictionary.has_homonym(block, labels, originals))
     return Judged(entities, np.array(loose), np.array(strict), not_judged)
-
-
-def make_dictionary(reference: Split, split: Split) -> Dictionary:
-    """Count the pairs of labels that are answers of the same row."""
-    forward: dict[Place, Counter[str]] = defaultdict(Counter)
-    backward: dict[Place, Counter[str]] = defaultdict(Counter)
-    for row, block in enumerate(reference.relation):
-        for index in reference.answers[row]:
-            if index in split.answers[row]:
-                original, label = reference.candidates[row][index], split.candidates[row][index]
-                # Counted in the relation and over all: the second is for pairs unseen in the first.
-                for place in {block, ""}:
-                    forward[place, label][original] += 1
-                    backward[place, original][label] += 1
-    return Dictionary(dict(forward), dict(backward))

@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment
+from jinja2 import Template
 
 from polyprobe.metrics.pictures.picture import Heat, Picture
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
@@ -30,21 +30,7 @@ def to_json(audit: Audit) -> dict[str, Any]:
         "homonyms": "any observed translation counts; strict: a label with several never does",
         "rows_of_symmetric_relations": audit.symmetric,
         "share_of_symmetric_relations": sum(audit.symmetric.values()) / audit.rows,
-        "languages": {  # `to_en` in a key means the reference, in any language
-            name: {
-                "rows_not_parallel_to_en": counts.not_parallel,
-                "rows_not_parallel_to_en_strict": counts.not_parallel_strict,
-                "candidates_not_judged": counts.not_judged,
-                **counts.rows,
-                "answer_positions": counts.positions,
-                "answer_positions_expected": counts.expected,
-                "answers_last": counts.last,
-                "answer_position_p_value": counts.p_value,
-                "labels_identical_to_en": counts.labels_identical,
-                "labels_compared": counts.labels_compared,
-            }
-            for name, counts in audit.languages.items()
-        },
+        "languages": audit.languages,
         "ceiling": audit.ceiling._asdict(),
         "parts": audit.parts,
         "accuracy_without_a_model": {"overall": baselines.pop(""), "by_relation": baselines},
@@ -87,20 +73,21 @@ def table_rows(audit: Audit) -> Iterator[list[str]]:
     for language, counts in audit.languages.items():
         ceilings = (audit.ceiling.random, audit.ceiling.answer_first)
         pair = (find_pair(values, audit, language) for values in ceilings)
+        p_value = counts["answer_position_p_value"]
         yield [
             language,
-            str(counts.not_parallel),
-            *(str(counts.rows[code]) for code in codes),
-            format_share(counts.last, sum(counts.positions)),
-            "–" if counts.p_value is None else f"{counts.p_value:.2g}",
-            format_share(counts.labels_identical, counts.labels_compared),
+            str(counts["rows_not_parallel_to_en"]),
+            *(str(counts[code]) for code in codes),
+            format_share(counts["answers_last"], sum(counts["answer_positions"])),
+            "–" if p_value is None else f"{p_value:.2g}",
+            format_share(counts["labels_identical_to_en"], counts["labels_compared"]),
             *map(format_value, pair),
         ]
 
 
 def has_rows(code: str, audit: Audit) -> bool:
     """Return whether a check found a row in some language."""
-    return any(counts.rows[code] for counts in audit.languages.values())
+    return any(counts[code] for counts in audit.languages.values())
 
 
 def find_pair(values: dict[str, float], audit: Audit, language: str) -> float | None:
@@ -115,20 +102,15 @@ def format_share(part: int, total: int) -> str:
 
 def totals(audit: Audit) -> list[str]:
     """Return the figures of the whole dataset, one line for each."""
-    counts = audit.languages.values()
-    template = files(__package__).joinpath("totals.txt").read_text(encoding="utf-8")
-    text = (
-        Environment()
-        .from_string(template)
-        .render(
-            audit=audit,
-            baseline=audit.baselines[""],
-            clean=[check.heading for code, check in CHECKS.items() if not has_rows(code, audit)],
-            strict=max(each.not_parallel_strict - each.not_parallel for each in counts),
-            unjudged=sum(each.not_judged for each in counts),
-            symmetric=[f"{name} {count}" for name, count in audit.symmetric.items() if count],
-            share=format_share,
-            decimals=format_value,
-        )
+    counts, parallel = audit.languages.values(), "rows_not_parallel_to_en"
+    text = Template(files(__package__).joinpath("totals.txt").read_text(encoding="utf-8")).render(
+        audit=audit,
+        baseline=audit.baselines[""],
+        clean=[check.heading for code, check in CHECKS.items() if not has_rows(code, audit)],
+        strict=max(x[f"{parallel}_strict"] - x[parallel] for x in counts),
+        unjudged=sum(x["candidates_not_judged"] for x in counts),
+        symmetric=[f"{name} {count}" for name, count in audit.symmetric.items() if count],
+        share=format_share,
+        decimals=format_value,
     )
     return list(filter(None, text.splitlines()))

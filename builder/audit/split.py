@@ -79,14 +79,9 @@ def read_column(table: pa.Table, column: str, place: str) -> list:
 
 def find_ids(splits: Mapping[str, Split]) -> list[bool]:
     """Return for each row whether all candidates have ids in all languages."""
-    marks = (
-        [
-            len(labels) == len(ids) > 0 and all(ids)
-            for labels, ids in zip(split.candidates, split.candidate_ids, strict=True)
-        ]
-        for split in splits.values()
-    )
-    return list(map(all, zip(*marks, strict=True)))
+    columns = (zip(x.candidates, x.candidate_ids, strict=True) for x in splits.values())
+    rows = zip(*columns, strict=True)
+    return [all(len(x) == len(ids) > 0 and all(ids) for x, ids in row) for row in rows]
 
 
 def hash_splits(splits: Mapping[str, Split]) -> str:

@@ -43,20 +43,20 @@ def count_templates(
     dataset: str, config: str | None, languages: Languages
 ) -> dict[str, TemplateCounts]:
     """Count the templates of each language, in all configurations if none is named."""
-    counts = {}
     card = Path(locate(dataset)) / "README.md"
     listed = list_splits(read_card(card)) if card.is_file() and not config else []
     splits = {name: [x.name for x in listed if x.config == name] for name, *_ in listed}
     if len(splits) < 2:
-        for language, table in read_tables(dataset, config, languages).items():
-            counts[language] = tally_templates(table, f"{dataset}: {language}")
+        tables = read_tables(dataset, config, languages)
     else:
+        tables = {}
         refuse_languages(languages or (), dataset, set().union(*splits.values()))
         for name, names in splits.items():
             part = [language for language in names if languages is None or language in languages]
             for language, table in read_tables(dataset, name, part).items() if part else ():
                 key = language if split_name(name) == language else f"{name} {language}"
-                counts[key] = tally_templates(table, f"{dataset}: {key}")
+                tables[key] = table
+    counts = {key: tally_templates(table, f"{dataset}: {key}") for key, table in tables.items()}
     if all(of_key.unread == of_key.templates for of_key in counts.values()):
         raise PolyprobeError(
             f"{dataset} has no templates: no relation's prompts differ only in the subject's label"

@@ -65,15 +65,10 @@ def tally_templates(table: pa.Table, place: str) -> TemplateCounts:
         for texts in collected.values()
         for first, second in combinations([text for text in texts if text], 2)
     ]
-    return TemplateCounts(
-        relations=len(sizes),
-        templates=sum(sizes),
-        fewest=min(sizes),
-        most=max(sizes),
-        mean=fmean(sizes),
-        distance=fmean(distances) if distances else None,
-        unread=sum(not text for texts in collected.values() for text in texts),
-    )
+    ends, mean = (min(sizes), max(sizes)), fmean(sizes)
+    distance = fmean(distances) if distances else None
+    unread = sum(not text for texts in collected.values() for text in texts)
+    return TemplateCounts(len(sizes), sum(sizes), *ends, mean, distance, unread)
 
 
 def read_template(rows: Iterable[tuple[str, str]]) -> str:
@@ -97,15 +92,9 @@ def average_counts(counts: Mapping[str, TemplateCounts]) -> TemplateCounts:
     """Return the means over languages; fewest and most of all, `mean` over all relations."""
     relations, templates, fewest, largest, _, every, unread = zip(*counts.values(), strict=True)
     distances = [distance for distance in every if distance is not None]
-    return TemplateCounts(
-        relations=fmean(relations),
-        templates=fmean(templates),
-        fewest=min(fewest),
-        most=max(largest),
-        mean=sum(templates) / sum(relations),
-        distance=fmean(distances) if distances else None,
-        unread=sum(unread),
-    )
+    distance = fmean(distances) if distances else None
+    ends, mean = (min(fewest), max(largest)), sum(templates) / sum(relations)
+    return TemplateCounts(fmean(relations), fmean(templates), *ends, mean, distance, sum(unread))
 
 
 def templates_json(counts: Mapping[str, TemplateCounts]) -> dict[str, dict]:

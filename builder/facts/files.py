@@ -7,7 +7,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +25,6 @@ HEAD = ("licence", "contributor")  # texts before the tables of a language's tem
 OPTIONAL = ("forms",)  # roles of columns that a table may lack
 # What programs write for a missing value, and for letters that an encoding lacks.
 MISSING = re.compile(r"none|null|nan|na|n/a|nil|#n/a|#ref!|#name\?|#value!|[\s?\ufffd]+", re.I)
-DOUBTFUL = "labels, not missing values", "otherwise empty these cells"
 # The columns of a contributor's labels, as arguments of `read_table_lines`.
 SHEET = ("id",), ("label", "forms"), "expected id, label_LANG, …, as polyprobe build sheet writes"
 JAPANESE = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")  # beside Chinese characters
@@ -104,8 +103,7 @@ def select_labels(
     main = find_main_script("".join(lines_of.values()))
     scripts |= {place: find_main_script(label) for place, label in lines_of.items()}
     strangers = [place for place, script in scripts.items() if main and script not in ("", main)]
-    doubtful = [place for place, label in lines_of.items() if MISSING.fullmatch(label)]
-    report_labels(path, doubtful, *DOUBTFUL)
+    report_missing(path, places)
     report_labels(path, strangers, f"not in {main}, as most labels are", "check them")
     return texts
 
@@ -185,6 +183,12 @@ def report_labels(path: Path, labels: Sequence[str], problem: str, remedy: str) 
     """Report labels that may be wrong, if there are some."""
     if labels:
         report(f"{path}: {problem}: {list_three(labels)}; {remedy}")
+
+
+def report_missing(path: Path, labels: Mapping[tuple[str, str], tuple[str, int]]) -> None:
+    """Report labels that may be what a program writes for a missing value."""
+    doubtful = [f"{x} (line {line})" for x, line in labels.values() if MISSING.fullmatch(x)]
+    report_labels(path, doubtful, "labels, not missing values", "otherwise empty these cells")
 
 
 def list_three(names: Sequence[str]) -> str:

@@ -1,15 +1,9 @@
 """Clean, compare and choose labels and other texts of a source.
 
 Invisible characters and words that mix alphabets make a text that looks right but consists of other
-tokens. The following characters are invisible:
-
-- all spaces except U+0020 (U+00A0, U+202F, U+2000 ... U+200A, ...), including the no-break space
-  before `:` in French;
-- line and paragraph separators, and control characters;
-- format characters (category Cf: U+200B, U+2060, U+FEFF, the soft hyphen U+00AD, marks and
-  embeddings of writing direction U+200E, U+200F, U+202A ... U+202E, U+2066 ... U+2069, ...), except
-  those with a glyph (U+0600 ... U+0605 and others);
-- filler letters (U+115F, U+1160, U+3164, U+FFA0).
+tokens. Invisible are all spaces except U+0020 (also the no-break space before `:` in French),
+separators, control characters, filler letters (FILLERS), and format characters (U+200B, the soft
+hyphen, marks of writing direction, ...) except those with a glyph (DRAWN).
 
 Characters that are part of the spelling are neither found nor changed:
 
@@ -31,8 +25,8 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from itertools import permutations, product
 
 import polars as pl
@@ -64,11 +58,8 @@ SPELLING = {"\u200b": UNSPACED, **dict.fromkeys(JOINERS, LETTERS["joined"])}
 
 # A run of spaces with an invisible character, where U+3000 is one and where it is a space
 _RUNS = {
-    is_space: re.compile(f"[ {characters}]*[{characters}][ {characters}]*")
-    for is_space, characters in (
-        (True, re.escape(INVISIBLE.replace(WIDE, ""))),
-        (False, re.escape(INVISIBLE)),
-    )
+    is_space: re.compile("[ {0}]*[{0}][ {0}]*".format(re.escape(characters)))
+    for is_space, characters in ((True, INVISIBLE.replace(WIDE, "")), (False, INVISIBLE))
 }
 VIRAMA = 9  # canonical combining class in all scripts
 _ALPHABETS = ("LATIN", "GREEK", "CYRILLIC")
@@ -100,14 +91,6 @@ def fold(text: str) -> str:
 def mend(text: str, language: str) -> str:
     """Return a text without invisible characters, each word in one alphabet, Chinese simplified."""
     return simplify(unmix(normalise(text, language)), language)
-
-
-def clean_all(texts: Iterable[str], language: str) -> dict[str, str]:
-    """Return {text: the text by `mend`} of the texts that differ from it."""
-    table = pl.DataFrame({"text": list(set(texts))}, {"text": pl.String})
-    table = find_changeable(table.with_columns(language=pl.lit(language)), "text")
-    cleaned = ((text, mend(text, language)) for text in table["text"])
-    return {text: result for text, result in cleaned if result != text}
 
 
 load_converter = lru_cache(OpenCC)  # `t2s` to simplified, `s2t` to traditional characters
@@ -149,19 +132,14 @@ def _replace_run(match: re.Match[str]) -> str:
     elif blank:
         joiner = ""
     else:
-        joiner = next((c for c in run if _joins(before, c, after)), "")
+        scripts = {find_script(before), find_script(after)}
+        joiner = next((c for c in run if scripts <= {*SPELLING.get(c, ())}), "")
     return joiner + (" " if blank and before and after else "")
 
 
-def _joins(before: str, character: str, after: str) -> bool:
-    """Return whether the character is part of the spelling between two characters."""
-    scripts = SPELLING.get(character, ())
-    return all(neighbour and find_script(neighbour) in scripts for neighbour in (before, after))
-
-
 def find_script(character: str) -> str:
-    """Return the script of a letter or combining mark, '' for other characters."""
-    if unicodedata.category(character)[0] not in "LM":
+    """Return the script of a letter or combining mark, '' for other characters or none."""
+    if not character or unicodedata.category(character)[0] not in "LM":
         return ""
     return unicodedata.name(character, "").partition(" ")[0]
 
@@ -200,18 +178,11 @@ def _render(letter: str, alphabet: str) -> str:
     return unicodedata.normalize("NFC", base + apart[1:]) if base else ""
 
 
+@cache
 def _alphabet(character: str) -> str:
     """Return the character's alphabet, '' if it is not one of the three."""
     name = unicodedata.name(character, "").partition(" ")[0]
     return name if name in _ALPHABETS else ""
-
-
-def find_changeable(rows: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Return the pairs of `language` and text that `mend` may change: few, read by Python."""
-    text = pl.col(column)
-    suspect = text.str.contains_any(list(INVISIBLE)) | text.str.contains(_MIXED)
-    part = rows.filter(text.is_not_null(), suspect | (pl.col("language") == CHINESE))
-    return part.select("language", column).unique()
 
 
 def tidy(
@@ -219,14 +190,12 @@ def tidy(
 ) -> pl.DataFrame:
     """Return the rows in the same order, with the columns' texts changed, then stripped."""
     for column in columns:
-        untidy = find_changeable(rows, column)
-        tidied = [change(text, language) for language, text in untidy.iter_rows()]
-        table = untidy.with_columns(tidied=pl.Series(tidied, dtype=pl.String))
-        rows = (
-            rows.join(table, on=["language", column], how="left", maintain_order="left")
-            .with_columns(pl.coalesce("tidied", column).str.strip_chars().alias(column))
-            .drop("tidied")
-        )
+        text = pl.col(column)
+        suspect = text.str.contains_any(list(INVISIBLE)) | text.str.contains(_MIXED)
+        mark = text.is_not_null() & (suspect | (pl.col("language") == CHINESE))
+        cells = rows.select(text, "language", mark=mark)
+        texts = [change(x, language) if mark else x for x, language, mark in cells.iter_rows()]
+        rows = rows.with_columns(pl.Series(column, texts, pl.String).str.strip_chars())
     return rows
 
 

@@ -4,9 +4,10 @@ Sources do not list implied facts: who works in London works in England. Rows wh
 question, or that have many correct distractors, have a flag.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import product
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -21,9 +22,11 @@ from .labels import UNSPACED, find_script, fold
 RULES = read_toml(__package__, "truths.toml")
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
+INVERSE |= zip(SYMMETRIC, SYMMETRIC, strict=True)
 LOOSE = ("readers",)  # possibly arguable facts: nothing is inferred from them
 PLACES = ("P131", "P17", "P30", "P276", "P361")  # from a place to its whole
 UPWARD = dict.fromkeys(RULES["of_places"], PLACES) | RULES["upward"]
+_FOLLOWED = frozenset(chain(*UPWARD.values()))
 FROM_SUBJECT = ("P17", "P30", "P131", "P276")  # the subject's own wholes are correct too
 _WITHOUT_SPACES = (*UNSPACED, "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 SEVERAL = ("P530",)  # relations whose rows have many correct distractors: no source lists them
@@ -79,32 +82,15 @@ def find_alike(
 
 def learn(facts: Mapping[str, pl.DataFrame]) -> Knowledge:
     """Return the knowledge in the sources' facts, {source: table of FACTS}."""
-    firm = [table for name, table in facts.items() if name not in LOOSE]
-    return Knowledge(find_truths(facts.values()), find_edges(firm))
-
-
-def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], set[str]]:
-    """Return {(relation, subject): correct objects} of FACTS, also read from object to subject."""
-    objects = defaultdict(set)
-    for table in facts:
+    truths, edges = defaultdict[tuple[str, str], set[str]](set), defaultdict(set)
+    for name, table in facts.items():
         for relation, subject, answer in table.select(*FACTS).iter_rows():
-            objects[relation, subject].add(answer)
-            if relation in SYMMETRIC:
-                objects[relation, answer].add(subject)
-            elif relation in INVERSE:
-                objects[INVERSE[relation], answer].add(subject)
-    return dict(objects)
-
-
-def find_edges(facts: Iterable[pl.DataFrame]) -> Objects:
-    """Return {(relation, thing): its wholes or superclasses}, for the relations of UPWARD."""
-    followed = sorted({relation for relations in UPWARD.values() for relation in relations})
-    edges = defaultdict(set)
-    for table in facts:
-        part = table.filter(pl.col("relation").is_in(followed))
-        for relation, thing, parent in part.select(*FACTS).iter_rows():
-            edges[relation, thing].add(parent)
-    return dict(edges)
+            truths[relation, subject].add(answer)
+            if relation in INVERSE:
+                truths[INVERSE[relation], answer].add(subject)
+            if relation in _FOLLOWED and name not in LOOSE:
+                edges[relation, subject].add(answer)
+    return Knowledge(dict(truths), dict(edges))
 
 
 def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Objects) -> set[str]:
@@ -112,56 +98,40 @@ def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Obj
     start = set(objects)
     # Whatever contains the subject also answers where it is.
     if relation in FROM_SUBJECT and subject:
-        start |= set(climb([subject], PLACES, edges)) - {subject}
-    right = start | set(climb(start, UPWARD.get(relation, ()), edges))
+        start |= climb([subject], PLACES, edges) - {subject}
+    right = climb(start, UPWARD.get(relation, ()), edges)
     # Some objects fit almost any subject, whatever the facts say.
     right.update(RULES["always"].get(relation, ()))
     return right.union(*(alike for alike in RULES["alike"] if not right.isdisjoint(alike)))
 
 
-def climb(things: Iterable[str], relations: Collection[str], edges: Objects) -> Iterator[str]:
-    """Yield the things and, transitively, their wholes and superclasses by the relations."""
-    pending, seen = list(things), set()
+def climb(things: Iterable[str], relations: Collection[str], edges: Objects) -> set[str]:
+    """Return the things and, transitively, their wholes and superclasses by the relations."""
+    seen = pending = set(things)
     while pending:
-        thing = pending.pop()
-        if thing not in seen:
-            seen.add(thing)
-            yield thing
-            for relation in relations:
-                pending += edges.get((relation, thing), ())
+        parents = [edges.get(key, ()) for key in product(relations, pending)]
+        pending = set().union(*parents) - seen
+        seen = seen | pending
+    return seen
 
 
 def flag_rows(rows: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """Return parallel rows with their flags, the same in every language."""
-    relations = [row.relation for row in next(iter(rows.values()))]
-    questions = (
-        [(row.subject, [row.candidates[index] for index in row.answers]) for row in part]
-        for part in rows.values()
-    )
-    flags = find_flags(relations, questions)
-    return {
-        language: [
-            row._replace(flags=row_flags) for row, row_flags in zip(part, flags, strict=True)
-        ]
-        for language, part in rows.items()
-    }
-
-
-def find_flags(
-    relations: Sequence[str], languages: Iterable[Iterable[tuple[str, Sequence[str]]]]
-) -> list[list[str]]:
-    """Return the flags of each row, by the labels of its subject and answers in each language."""
     # A row is flagged in all languages if it is in one: the rows without a flag are parallel.
     inside = {
         number
-        for questions in languages
-        for number, (subject, answers) in enumerate(questions)
-        if any(occurs(label, subject) for label in answers)
+        for part in rows.values()
+        for number, row in enumerate(part)
+        if any(occurs(row.candidates[index], row.subject) for index in row.answers)
     }
-    return [
-        [ANSWER_IN_SUBJECT] * (number in inside) + [SECOND_ANSWERS] * (relation in SEVERAL)
-        for number, relation in enumerate(relations)
+    flags = [
+        [ANSWER_IN_SUBJECT] * (number in inside) + [SECOND_ANSWERS] * (row.relation in SEVERAL)
+        for number, row in enumerate(next(iter(rows.values())))
     ]
+    return {
+        language: [row._replace(flags=names) for row, names in zip(part, flags, strict=True)]
+        for language, part in rows.items()
+    }
 
 
 def occurs(label: str, text: str) -> bool:
@@ -173,18 +143,18 @@ def occurs(label: str, text: str) -> bool:
     # At each end of the label, a letter, digit or mark of the text must not continue it, unless it
     # is in a script without spaces between words.
     text, label = fold(text), fold(label)
-    start = text.find(label) if label else -1
-    while start >= 0:
-        end = start + len(label)
-        if _ends_word(text[:start][-1:], label[0]) and _ends_word(text[end:][:1], label[-1]):
-            return True
-        # The next occurrence may end at a word: `guinea` in `guineas of guinea`.
-        start = text.find(label, start + 1)
-    return False
+    if not label or label not in text:
+        return False
+    # A later occurrence may end at a word: `guinea` in `guineas of guinea`.
+    spans = (place.span(1) for place in re.finditer(f"(?=({re.escape(label)}))", text))
+    return any(
+        _ends_word(text[:start][-1:], label[0]) and _ends_word(text[end:][:1], label[-1])
+        for start, end in spans
+    )
 
 
 def _ends_word(outside: str, inside: str) -> bool:
     """Return whether a word may end between two neighbours; `outside` may be empty."""
-    if not outside.isalnum() and not find_script(outside or " "):
+    if not outside.isalnum() and not find_script(outside):
         return True
     return find_script(outside) in _WITHOUT_SPACES or find_script(inside) in _WITHOUT_SPACES

@@ -14,24 +14,14 @@ from typing import NamedTuple
 
 from rapidfuzz.fuzz import partial_ratio_alignment
 
+from polyprobe.metrics.shared.similarity import compare_words
+from polyprobe.metrics.shared.words import UNINFLECTED, UNSEGMENTED, Word
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import check_arguments
 
-from .lemmatizers import UNINFLECTED, Word, load_lemmatizer
-from .similarity import compare_words
-from .spans import (
-    LEAST,
-    Span,
-    choose_span,
-    find_spans,
-    is_beaten,
-    list_rivals,
-    make_name,
-    spare_noun,
-)
+from .lemmatizers import load_lemmatizer
+from .spans import LEAST, Span, choose_span, find_spans, is_beaten, list_rivals, make_name, spare
 
-# Languages without spaces between words, by first subtag.
-UNSEGMENTED = ("bo", "ja", "km", "lo", "my", "th", "yue", "zh")
 MARKS = "!?.…+#"  # at the end of a name (Yahoo!, Apple Inc., C++)
 ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, unless it is a separate word
 PARENTHESIS = re.compile(r"\s*[(（\[][^)）\]]*[)）\]]")
@@ -48,14 +38,6 @@ class ObjectSpan(NamedTuple):
     form: str
     # 0 to 100; 100 means that the form, or all lemmas, equal the label's.
     score: float
-
-
-class Shared(NamedTuple):
-    """Nouns that many labels share."""
-
-    generic: frozenset[str]  # lemmas that a sentence may omit
-    edges: frozenset[str]  # lemmas at the same end of three labels or more
-    heads: frozenset[Word]  # words of head nouns, for `drop_heads`
 
 
 @check_arguments
@@ -141,11 +123,10 @@ class Reader:
         bare = {name: PARENTHESIS.sub("", name) or name for group in names for name in group}
         texts = list(dict.fromkeys([*sentences, *bare.values()]))
         self._words = dict(zip(texts, list_words(texts), strict=True))
-        self._shared = find_shared_nouns(
-            {bare[label]: self._words[bare[label]] for label in labels}
-        )
+        of_labels = {bare[label]: self._words[bare[label]] for label in labels}
+        generic, self._edges, self._heads = find_shared_nouns(of_labels)
         self._names = {
-            name: make_name(text, self._words[text], self._shared.generic, inflected)
+            name: make_name(text, self._words[text], generic, inflected)
             for name, text in bare.items()
             if self._words[text]
         }
@@ -173,7 +154,7 @@ class Reader:
         rest = words[best.last + 1 :]
         name = self._names.get(names[0])
         if drop_head_noun:
-            run = drop_heads(run, self._shared.heads)
+            run = drop_heads(run, self._heads)
         elif name and len(name.words) - 1 in name.generic:
             # The generic noun at the end of the label is part of the form.
             run = [*run, *(word for word in rest[:1] if word.lemma == name.words[-1].lemma)]
@@ -191,7 +172,7 @@ class Reader:
         if name not in self._names:
             return []
         label, words = self._names[name], self._words[sentence]
-        spared = spare_noun(label, words, self._shared.edges)
+        spared = spare(label, words, self._edges)
         for each in [label] if spared is label else [label, spared]:
             if spans := [
                 span
@@ -202,8 +183,12 @@ class Reader:
         return []
 
 
-def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> Shared:
-    """Return the nouns that labels share: `язык`, `idioma`, `bahasa`, `Records`."""
+def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> tuple[set[str], set[str], set[Word]]:
+    """Return the nouns that labels share: `язык`, `idioma`, `bahasa`, `Records`.
+
+    Lemmas that a sentence may omit, those at the same end of three labels or more, and the words
+    of head nouns, for `drop_heads`.
+    """
     several = {label: words for label, words in labels.items() if len(words) > 1}
     edges: dict[tuple[str, int], list[Word]] = defaultdict(list)
     small: Counter[tuple[str, int]] = Counter()
@@ -212,7 +197,7 @@ def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> Shared:
             edge = (words[place].lemma, place)
             edges[edge].append(words[place]._replace(start=0, end=0))
             small[edge] += label[words[place].start].islower()
-    generic, shared, heads = set(), set(), set()
+    generic, shared, heads = set[str](), set[str](), set[Word]()
     for (lemma, place), members in edges.items():
         if len(members) < max(SHARED_BY, SHARED_BY * len(edges.get((lemma, -1 - place), []))):
             continue
@@ -225,7 +210,7 @@ def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> Shared:
             heads.update(members)
         if common or share >= SHARE_MOST or (place == -1 and len(members) >= ENDED_BY):
             generic.add(lemma)
-    return Shared(frozenset(generic), frozenset(shared), frozenset(heads))
+    return generic, shared, heads
 
 
 def drop_heads(words: Sequence[Word], heads: Collection[Word]) -> Sequence[Word]:

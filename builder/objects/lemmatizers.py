@@ -1,8 +1,7 @@
 """Words and lemmas of texts from Stanza or simplemma, or words without lemmas."""
 
 import re
-import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from importlib import import_module
@@ -10,7 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyprobe.schema.languages import stanza_name
+from polyprobe.metrics.shared.words import LETTER, UNINFLECTED, Word, fold_word, read_runs
+from polyprobe.schema.languages import find_lemma, list_lemmas, stanza_name
 from polyprobe.system.messages import (
     PolyprobeError,
     explain_missing_extras,
@@ -20,28 +20,7 @@ from polyprobe.system.messages import (
 )
 
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
-# Languages whose nouns have no endings, or separate ones, by first subtag.
-UNINFLECTED = ("bo", "ja", "km", "lo", "my", "th", "vi", "yue", "zh")
-SIMPLEMMA_CODES = "simplemma.strategies.dictionaries.dictionary_factory"
-SIMPLEMMA_NAMES = {"hr": "hbs", "sr": "hbs", "bs": "hbs", "no": "nb", "iw": "he"}
-UNSEEN = "\u00ad\u200b\u200c\u200d\u2060"  # soft hyphen and joiners: not part of the spelling
-# Optional accents, and the vowels of Hebrew and Arabic.
-OPTIONAL = "".join(map(chr, (*range(0x300, 0x370), *range(0x591, 0x5C8), *range(0x64B, 0x653))))
-ACCENTS = [c for c in map(chr, range(0x300, 0x11000)) if unicodedata.category(c).startswith("M")]
-LETTER = rf"\w{UNSEEN}{''.join(ACCENTS)}"
-WORD = re.compile(rf"\w(?:[{LETTER}'’ʼ·]*[{LETTER}])?")
 TRIMMED = re.compile(rf"\w(?:.*[{LETTER}])?", re.DOTALL)
-FOLDED = str.maketrans({"ё": "е", "ґ": "г", "і": "и", "ї": "и", "’": "'", "ʼ": "'"})
-LEFT_OUT = str.maketrans("", "", UNSEEN + OPTIONAL)
-
-
-class Word(NamedTuple):
-    """A word of a text: characters `[start, end)`, form and lemma, both folded."""
-
-    start: int
-    end: int
-    form: str
-    lemma: str
 
 
 class Lemmatizer(NamedTuple):
@@ -49,19 +28,6 @@ class Lemmatizer(NamedTuple):
 
     name: str  # printed on the card
     list_words: Callable[[Sequence[str]], list[list[Word]]]  # of each text, without punctuation
-
-
-def read_runs(
-    texts: Sequence[str], lemma: Callable[[str], str] = lambda word: word
-) -> list[list[Word]]:
-    """Return the words of each text, runs of letters and digits."""
-    return [
-        [
-            Word(*run.span(), fold_word(run[0]), fold_word(lemma(run[0])))
-            for run in WORD.finditer(text)
-        ]
-        for text in texts
-    ]
 
 
 def read_tokens(texts: Sequence[str], pipeline: Any) -> list[list[Word]]:
@@ -91,13 +57,6 @@ def join_tokens(text: str, document: Any) -> list[Word]:
     return words
 
 
-def fold_word(text: str) -> str:
-    """Return a word composed (NFC), case-folded and without spelling variants."""
-    # Variants: е/ё, г/ґ, и/і, soft hyphens, accents outside composed letters (`Ки́їв`, small `İ`).
-    composed = unicodedata.normalize("NFC", text).casefold().translate(FOLDED)
-    return composed.translate(LEFT_OUT) or composed
-
-
 def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = None) -> Lemmatizer:
     """Return a lemmatizer for a language; `stanza_dir` is a folder of Stanza's models."""
     # `auto` is Stanza if its models are on disk, else simplemma if it has the language, else none.
@@ -107,17 +66,15 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
     has_model = (find_stanza(stanza_dir) / stanza_name(language) / "lemma").is_dir()
     if name == "stanza" or (name == "auto" and has_model):
         return load_stanza(language, stanza_dir)
-    code = SIMPLEMMA_NAMES.get(language, language)
-    codes: Collection[str] = ()
-    with suppress(ModuleNotFoundError):  # `auto` does without
-        codes = import_module(SIMPLEMMA_CODES).SUPPORTED_LANGUAGES
-    if name == "auto" and code not in codes:
-        return Lemmatizer("none", read_runs)
-    with explain_missing_extras("finding objects with simplemma", any_package=True):
-        import simplemma
-    if code not in codes:
-        raise unknown("language", language, "simplemma", codes)
-    lemma = partial(simplemma.lemmatize, lang=code)
+    try:
+        with explain_missing_extras("finding objects with simplemma", any_package=True):
+            lemma = find_lemma(language)
+        if lemma is None:
+            raise unknown("language", language, "simplemma", list_lemmas())
+    except PolyprobeError:
+        if name == "auto":
+            return Lemmatizer("none", read_runs)
+        raise
     return Lemmatizer(f"simplemma {version('simplemma')}", partial(read_runs, lemma=lemma))
 
 
@@ -144,15 +101,9 @@ def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
             ) from error
     parts = [part for part in ("tokenize", "mwt", "pos", "lemma") if (place / code / part).is_dir()]
     try:
-        pipeline = stanza.Pipeline(
-            lang=code,
-            dir=str(place),
-            processors=",".join(parts),
-            download_method=None,
-            tokenize_no_ssplit=True,
-            lemma_store_results=True,
-            logging_level="ERROR",
-        )
+        options = {"download_method": None, "tokenize_no_ssplit": True, "logging_level": "ERROR"}
+        options |= {"lemma_store_results": True, "processors": ",".join(parts)}
+        pipeline = stanza.Pipeline(lang=code, dir=str(place), **options)
     except Exception as error:  # unpickling a damaged file can raise anything
         raise PolyprobeError(
             f"cannot load the Stanza models of '{code}' in {place} "

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from operator import mul
 from typing import NamedTuple
 
-from .lemmatizers import Word
-from .similarity import compare_words
+from polyprobe.metrics.shared.similarity import compare_words
+from polyprobe.metrics.shared.words import Word
 
 LEAST = 60.0  # least similarity of a sentence's word and a label's
 INSERTED = 5.0  # cost of an inserted word
@@ -20,7 +20,7 @@ MARK = re.compile(r"[—–«»\"“”„():;,]|\s-\s")
 Rivals = dict[int, set[tuple[tuple[Word, ...], tuple[Word, ...]]]]
 
 
-class Name(NamedTuple):
+class LabelWords(NamedTuple):
     """A label or alias as words; the sets contain positions of words."""
 
     words: tuple[Word, ...]
@@ -44,7 +44,7 @@ class Span(NamedTuple):
 
 def make_name(
     label: str, words: Sequence[Word], generic: Collection[str], inflected: bool = True
-) -> Name:
+) -> LabelWords:
     """Return a label as a name; `generic` are the lemmas of nouns that sentences may omit."""
     shared = frozenset(place for place, word in enumerate(words) if word.lemma in generic)
     small = frozenset(place for place, word in enumerate(words) if label[word.start].islower())
@@ -57,10 +57,10 @@ def make_name(
     inside = label[words[0].end : words[-1].start] if words else ""
     if not core:
         core, shared = tuple(range(len(words))), frozenset()
-    return Name(tuple(words), core, shared, small, bool(MARK.search(inside)), inflected)
+    return LabelWords(tuple(words), core, shared, small, bool(MARK.search(inside)), inflected)
 
 
-def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Name:
+def spare(name: LabelWords, words: Sequence[Word], shared: Collection[str]) -> LabelWords:
     """Return a name whose first or last word is not needed, if the sentence has it elsewhere."""
     # The word is in lower case, or its lemma in `shared`: at the same end of many labels.
     # Sentences avoid the repetition: `Bahasa asli … adalah Tamil`, `Его родной язык — русский`.
@@ -79,7 +79,7 @@ def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Na
     return name._replace(core=core, generic=generic, small=small)
 
 
-def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
+def find_spans(text: str, words: Sequence[Word], name: LabelWords) -> list[Span]:
     """Return the runs of words that contain all needed words of the name."""
     grid = [[compare_words(word, part, name.inflected) for part in name.words] for word in words]
     places = {place for place, row in enumerate(grid) if max(row) >= LEAST}
@@ -94,7 +94,7 @@ def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
     ]
 
 
-def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> Span | None:
+def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: LabelWords) -> Span | None:
     """Return a run of words with its score, None if it does not match the name."""
     matches = pair(grid, first, last)
     inside = last - first + 1 - len(matches)
@@ -141,7 +141,7 @@ def choose_span(spans: Sequence[Span]) -> Span | None:
     return max(candidates, key=lambda span: (span.last, span.matched, span.score), default=None)
 
 
-def list_rivals(names: Iterable[Name]) -> Rivals:
+def list_rivals(names: Iterable[LabelWords]) -> Rivals:
     """Return the rivals: all words of each name, and those that are not generic nouns."""
     rivals: Rivals = defaultdict(set)
     for name in names:
@@ -151,7 +151,7 @@ def list_rivals(names: Iterable[Name]) -> Rivals:
     return rivals
 
 
-def is_beaten(words: Sequence[Word], span: Span, name: Name, rivals: Rivals) -> bool:
+def is_beaten(words: Sequence[Word], span: Span, name: LabelWords, rivals: Rivals) -> bool:
     """Tell whether a run of words is more similar to another label of the call."""
     # The sentence was made with its own label, so another label must score ten points more. If the
     # run omits a word of its own label (Oklahoma is not Oklahoma City), an equal score suffices,

@@ -73,7 +73,8 @@ def render_card(
     # A build may say what its own facts need, such as the licence of a user's data.
     for config in configs:
         authored |= config.notes.get("card", {})
-    authored |= add_licences(authored, configs)
+    more = [config.notes["language"][3] for config in configs if "language" in config.notes]
+    authored |= {"license": [*dict.fromkeys([authored["license"], *more])]} if more else {}
     names, title = authored.pop("relations"), folder.absolute().name
     main = default if default in [config.name for config in configs] else configs[0].name
     data = DatasetCardData(
@@ -144,9 +145,3 @@ def describe_versions(configs: Sequence[Config], folder: Path) -> str:
             versions.append({**notes, "name": config.name, "is_stale": is_stale})
     values = {"configs": configs, "versions": versions, "head": SENTENCE_HEAD}
     return render_text(__package__, "versions.md", **values)
-
-
-def add_licences(authored: Mapping[str, Any], configs: Sequence[Config]) -> dict[str, list[str]]:
-    """Return the licence with those of contributors' languages; nothing without such a language."""
-    more = [config.notes["language"][3] for config in configs if "language" in config.notes]
-    return {"license": [*dict.fromkeys([authored["license"], *more])]} if more else {}

@@ -70,14 +70,8 @@ def read_config(folder: Path, name: str) -> Config:
     return Config(
         name=name,
         splits=[
-            SplitSize(
-                path.stem,
-                path.relative_to(folder).as_posix(),
-                table.num_rows,
-                path.stat().st_size,
-                table.nbytes,
-            )
-            for path, table in zip(paths, tables, strict=True)
+            SplitSize(x.stem, f"data/{name}/{x.name}", len(y), x.stat().st_size, y.nbytes)
+            for x, y in zip(paths, tables, strict=True)
         ],
         schema=first.schema.remove_metadata(),
         relations=count_values(first["relation"]),

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from polyprobe.schema.columns import Row, split_name, to_table
 from polyprobe.schema.locate import SENTENCE
-from polyprobe.system.files import LOCK, explain_errors, part_of, replacing, write_text
+from polyprobe.system.files import LOCK, part_of, replacing, write_text
 from polyprobe.system.messages import PolyprobeError, track
 
 from .card import MARK, Describe, render_benchmark, render_card
@@ -111,7 +111,7 @@ def write_config(
 ) -> None:
     """Write `folder/data/CONFIG/LANG.parquet` for every language, all or none."""
     # In `data/.CONFIG.new` first: after a full disk or Ctrl-C, the previous configuration remains.
-    with explain_errors(folder), replacing(folder / "data" / config) as new:
+    with replacing(folder / "data" / config, folder) as new:
         for language, part in track(splits.items(), f"writing {config}"):
             table = to_table(part)
             noted = table.replace_schema_metadata({NOTES: notes}) if notes else table

@@ -15,9 +15,9 @@ class Recipe(NamedTuple):
     `variants` are earlier versions, other spellings and wider answers, built only by name. They are
     in recipes.toml.
 
-    `recipes/NAME/build.py` defines DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` (an
-    Arrow table with columns of `columns.RELEASED`, or a list of `Row`) and, if its card has parts
-    that only this dataset has, `describe(configs)`, which returns them.
+    `recipes.NAME` has DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` (an Arrow table
+    with columns of `columns.RELEASED`, or a list of `Row`) and, if its card has parts that only
+    this dataset has, `describe(configs)`, which returns them.
     """
 
     title: str
@@ -27,8 +27,8 @@ class Recipe(NamedTuple):
 
 BALANCED = "balanced"
 OWN = "own"
-MUBENCH = "mubench"
-REQUESTED = (BALANCED, OWN, MUBENCH)  # built by request, without configurations of their own
+MUBENCH, XFAKT = SOURCED = ("mubench", "xfakt")  # built from files of others
+REQUESTED = (BALANCED, OWN, *SOURCED)  # built by request, without configurations of their own
 EXTENSIBLE = ("bmlama", "geofacts", "klar")  # a contributor's files may add a language
 TRANSLATED = "-translated"  # with the templates on which mParaRel's translators agree
 FLUENT_WIDE = "-wide"  # the object's aliases are correct
@@ -42,7 +42,7 @@ def load_recipe(name: str) -> ModuleType:
     """Return the module that builds the dataset `name`, also one of REQUESTED."""
     if name not in REQUESTED:
         find_recipe(name)
-    return import_module(f"{__name__}.{name.replace('-', '_')}.build")
+    return import_module(f"{__name__}.{name.replace('-', '_')}")
 
 
 def find_recipe(name: str) -> Recipe:

@@ -171,7 +171,7 @@ class BalancedRequest(Options):
 class OwnRequest(Options):
     """A dataset of a user's own facts.
 
-    `facts` is a CSV or TSV file, `templates` a TOML file (`own/read.py`). `languages` defaults to
+    `facts` is a CSV or TSV file, `templates` a TOML file (`recipes/own`). `languages` defaults to
     all languages of the facts. `candidates` and `seed` are those of a balanced set. `licence` is
     the id of the data's licence on the Hub; with `unknown`, the data can only be pushed in private.
     """

@@ -72,8 +72,15 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     selection = set(LANGUAGES if languages is None else languages)
     records = list(read_translations_of(mirror, selection - {"en"} or TRANSLATED))
     repairs: Counter[str] = Counter()
-    names = name_records(records, selection)
     translated = [record for record in records if record.language in selection]
+    sides = [
+        side for record in records for side in list_sides(record) if side.language in selection
+    ]
+    names = [
+        (side.language, entity, label.strip())
+        for side in sides
+        for entity, label in ((side.sub_uri, side.sub_label), (side.obj_uri, side.obj_label))
+    ]
     facts = {(record.relation, record.sub_uri, record.obj_uri) for record in records}
     aliases: set[tuple[str, str, str]] = set()
     for record in translated:
@@ -83,9 +90,9 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     prompts = set(list_prompts(translated, repairs))
     return Facts(
         facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
-        labels=choose_labels(names, repairs),
+        labels=choose_labels(pl.DataFrame(names, schema=LABELS, orient="row"), repairs),
         aliases=pl.DataFrame(sorted(aliases), schema=ALIASES, orient="row"),
-        templates=recover_filled_templates(records, selection, repairs),
+        templates=recover_filled_templates(sides, repairs),
         prompts=pl.DataFrame(sorted(prompts), schema=PROMPTS, orient="row"),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )
@@ -105,35 +112,21 @@ def read_translations_of(mirror: Path | None, languages: Collection[str]) -> Ite
                 yield Record(place["language"], place["relation"], **texts)
 
 
-def name_records(records: Iterable[Record], languages: Collection[str]) -> pl.DataFrame:
-    """Return LABELS with repetitions, in the records' languages and in English."""
-    rows = [
-        (language, entity, label.strip())
-        for r in records
-        for language, entity, label in (
-            (r.language, r.sub_uri, r.sub_label),
-            (r.language, r.obj_uri, r.obj_label),
-            ("en", r.sub_uri, r.en_sub_label),
-            ("en", r.obj_uri, r.en_obj_label),
-        )
-        if language in languages
-    ]
-    return pl.DataFrame(rows, schema=LABELS, orient="row")
+def list_sides(record: Record) -> tuple[Record, Record]:
+    """Return a record with labels and template in its language, and with those in English."""
+    names = ("sub_label", "obj_label", "template")
+    english = {name: getattr(record, f"en_{name}") for name in names}
+    return record, record._replace(language="en", **english)
 
 
-def recover_filled_templates(
-    records: Iterable[Record], languages: Collection[str], repairs: Counter[str]
-) -> pl.DataFrame:
+def recover_filled_templates(sides: Iterable[Record], repairs: Counter[str]) -> pl.DataFrame:
     """Return TEMPLATES: the most frequent result for each language and relation."""
     tallies: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for r in records:
-        for language, template in (
-            (r.language, empty_slots(r.template, r.sub_label, r.obj_label)),
-            ("en", empty_slots(r.en_template, r.en_sub_label, r.en_obj_label)),
-        ):
-            if language in languages and template:
-                tallies[language, r.relation][template] += 1
-            repairs[REASONS["unclear"]] += language in languages and not template
+    for side in sides:
+        if template := empty_slots(side.template, side.sub_label, side.obj_label):
+            tallies[side.language, side.relation][template] += 1
+        else:
+            repairs[REASONS["unclear"]] += 1
     rows = []
     for (language, relation), counts in sorted(tallies.items()):
         # Labels that occur in the sentence give other results: the most frequent one is right.

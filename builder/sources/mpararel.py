@@ -27,7 +27,6 @@ ABOUT = SOURCES["mpararel"]
 LICENCE, REASONS = ABOUT["licence"], ABOUT["repairs"]
 # Files that are empty upstream (all 41 of Norwegian, 118 others) are not read.
 REPOSITORY = Repository(**ABOUT["repository"], sha256=read_sums(__package__, "mpararel.sha256"))
-ROOT = "data/mpararel_reviewed"
 MERGED = {"zh": ("zh-hans", "zh-hant")}  # BMLAMA's zh; the first folder has priority
 _FOLDERS = (PurePosixPath(path).parts[-3:-1] for path in REPOSITORY.sha256)
 LANGUAGES = tuple(sorted({name for kind, name in _FOLDERS if kind == "tuples"} | MERGED.keys()))
@@ -89,15 +88,12 @@ def read_jsonl(
     mirror: Path | None, folders: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[str, str, bytes]]:
     """Yield folder, relation and content of the files in folders like ("tuples", "fr")."""
-    within: dict[tuple[str, str], list[str]] = {}
-    for path in sorted(REPOSITORY.sha256):
-        _, kind, folder, _ = path.removeprefix(ROOT).split("/")
-        within.setdefault((kind, folder), []).append(path)
-    paths = [path for folder in folders for path in within.get(folder, ())]
-    contents = read_files(REPOSITORY, paths, mirror)
+    order = {place: number for number, place in enumerate(folders)}
+    pure = [x for x in map(PurePosixPath, sorted(REPOSITORY.sha256)) if x.parts[-3:-1] in order]
+    paths = sorted(pure, key=lambda path: order[path.parts[-3], path.parts[-2]])
+    contents = read_files(REPOSITORY, map(str, paths), mirror)
     for path, content in zip(track(paths, "reading mpararel"), contents, strict=True):
-        pure = PurePosixPath(path)
-        yield pure.parent.name, pure.stem, content
+        yield path.parent.name, path.stem, content
 
 
 def list_facts(tuples: pl.DataFrame) -> pl.DataFrame:

@@ -15,6 +15,8 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
 import polars as pl
@@ -168,46 +170,42 @@ def choose_entity_labels(
     entity = ["language", "id"]
     several = aliases.select(entity).is_duplicated()
     single = aliases.filter(~several)
-    listed = lists.select(*entity, alias="label").join(single, on=entity, how="anti")
     ambiguous = forms.join(single, on=entity, how="anti")
     repairs[REASONS["chosen"]] += ambiguous.filter(ambiguous["id"].is_duplicated())["id"].n_unique()
-    best = (
-        ambiguous.join(aliases.with_columns(known=True), on=[*entity, "alias"], how="left")
-        .with_columns(pl.col("known").fill_null(False))
-        .sort("known", "relations", "facts", "alias", descending=[True, True, True, False])
-        .unique(entity, keep="first", maintain_order=True)
-        .select(*ALIASES)
-    )
-    entities = pl.concat([listed.select(entity), best.select(entity)])
-    unnamed = aliases.filter(several).join(entities, on=entity, how="anti")
-    repairs[REASONS["open"]] += unnamed.n_unique(entity)
-    kinds = {ALIAS: single, LISTED: listed, FORM: best}
+    ranks = forms.join(aliases.with_columns(known=True), on=[*entity, "alias"], how="left").sort(
+        pl.col("known").fill_null(False), "relations", "facts", "alias",
+        descending=[True, True, True, False],
+    )  # fmt: skip
+    kinds = {ALIAS: single, LISTED: lists.rename({"label": "alias"}), FORM: ranks}
     tables = [part.select(*ALIASES, kind=pl.lit(kind)) for kind, part in kinds.items()]
-    return pl.concat(tables).rename({"alias": "label"}).sort(pl.all())
+    labels = pl.concat(tables).unique(entity, keep="first", maintain_order=True)
+    unnamed = aliases.filter(several).join(labels, on=entity, how="anti")
+    repairs[REASONS["open"]] += unnamed.n_unique(entity)
+    return labels.rename({"alias": "label"}).sort(pl.all())
 
 
-def parse_prompt_lines(content: bytes) -> Iterator[dict[str, str]]:
-    """Yield the lines of PROMPT_FILE: a relation as `pid`, and its prompt in each language."""
-    yield from csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
+def list_prompts(content: bytes, languages: Iterable[str]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield language, relation, released prompt and corrected one of PROMPT_FILE, in order."""
+    lines = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
+    for language, line in product(languages, sorted(lines, key=itemgetter("pid"))):
+        relation, prompt = line["pid"], line[language]
+        yield language, relation, prompt, fix_prompt(prompt, language, relation)
 
 
 def parse_prompts(
     content: bytes, languages: Iterable[str], repairs: Counter[str]
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield the rows of TEMPLATES in order, and count repairs in `repairs`."""
-    prompts = {line["pid"]: line for line in parse_prompt_lines(content)}
-    for language in languages:
-        for relation, line in sorted(prompts.items()):
-            prompt = fix_prompt(line[language], language, relation)
-            template, lost = reduce_prompt(prompt, language, relation)
-            if is_template(template):
-                repairs.update(lost)
-                repairs[REASONS["repaired_slots"]] += (language, relation) in FIXES
-                repairs[REASONS["swapped_slots"]] += (language, relation) in SWAPPED
-                repairs[REASONS["blanks"]] += " ".join(line[language].split()) != line[language]
-                yield language, relation, f"xfactr:{relation}:0", " ".join(template.split())
-            else:
-                repairs[REASONS["left_out"]] += 1
+    for language, relation, released, prompt in list_prompts(content, languages):
+        template, lost = reduce_prompt(prompt, language, relation)
+        if is_template(template):
+            repairs.update(lost)
+            repairs[REASONS["repaired_slots"]] += (language, relation) in FIXES
+            repairs[REASONS["swapped_slots"]] += (language, relation) in SWAPPED
+            repairs[REASONS["blanks"]] += " ".join(released.split()) != released
+            yield language, relation, f"xfactr:{relation}:0", " ".join(template.split())
+        else:
+            repairs[REASONS["left_out"]] += 1
 
 
 def fix_prompt(prompt: str, language: str, relation: str) -> str:

@@ -21,15 +21,8 @@ from polyprobe.system.messages import PolyprobeError, refuse_unknown
 from . import Translator, load_translator, read_pairs
 
 # One row for each language, original template and translator, with the translation (`text`).
-OUTCOMES = {
-    **dict.fromkeys(("language", "relation", "template_id", "translator"), pl.String),
-    **dict.fromkeys(("outcome", "style", "text", "problem"), pl.String),
-}
-VERSIONS = {
-    **dict.fromkeys(("language", "relation", "template_id", "translator"), pl.String),
-    "number": pl.Int64,  # of the original in a language
-    **dict.fromkeys(("refusal", "template", "style", "text", "problem"), pl.String),
-}
+_KEYS = ("language", "relation", "template_id", "translator")
+OUTCOMES = dict.fromkeys((*_KEYS, "outcome", "style", "text", "problem"), pl.String)
 AGREED, TRUSTED = "agreed", "trusted"
 ALONE, LOST, FAILED, UNOFFERED = "alone", "slots lost", "no translation", "pair not offered"
 FINAL = ".。．｡!！?？…।॥۔؟։။។·:;,،、 "
@@ -116,6 +109,11 @@ class Version(NamedTuple):
     style: str = ""
     text: str = ""  # the output of the engine for slots in `style`
     problem: str = ""
+
+
+# `number` is that of the original in a language.
+VERSIONS = dict.fromkeys((*_KEYS, "number", "refusal", *Version._fields), pl.String)
+VERSIONS["number"] = pl.Int64
 
 
 class TemplateTranslations(NamedTuple):
@@ -225,8 +223,7 @@ def choose_wordings(
         )
         .select(*TEMPLATES)
     )
-    outcomes = votes.with_columns(outcome=outcome).select(*OUTCOMES)
-    return TemplateTranslations(templates, outcomes)
+    return TemplateTranslations(templates, votes.with_columns(outcome=outcome).select(*OUTCOMES))
 
 
 def check_translators(translators: Mapping[str, Translator], trusted: Collection[str]) -> None:

@@ -51,12 +51,10 @@ class Translator(ABC):
     advice: str = ""  # remedy at the end of the message of a run that stops
 
     @abstractmethod
-    async def ask(
-        self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
-    ) -> list[str]:
+    async def ask(self, batch: Sequence[Job], source: str, target: str) -> list[str]:
         """Return one text for each sentence of a batch, from one request.
 
-        The codes are those of `check`; `terms` has a mapping for each sentence.
+        The codes are those of `check`.
 
         Raises:
             NoAnswerError: no answer; the request is retried.
@@ -143,8 +141,7 @@ async def run_jobs(
     translator: Translator, questions: Sequence[Job], pair: tuple[str, str]
 ) -> dict[bytes, Translation]:
     """Return a translation for each key, from the store where it has one."""
-    file = cache_folder() / "translations.sqlite"
-    store = ContentStore(file, "translations", seal=b"")
+    store = ContentStore(cache_folder() / "translations.sqlite", "translations", seal=b"")
     texts = store.find(question.key for question in questions)
     answers = {key: Translation(text.decode(), "") for key, text in texts.items()}
     answers |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
@@ -209,9 +206,7 @@ class _Run:
         return ""
 
     async def _ask(self, batch: Sequence[Job]) -> list[str]:
-        sentences = [question.sentence for question in batch]
-        terms = [question.terms for question in batch]
-        texts = await self._engine.ask(sentences, *self._pair, terms)
+        texts = await self._engine.ask(batch, *self._pair)
         if len(texts) != len(batch):
             raise sending.WrongNumberError(f"{len(texts)} texts for {len(batch)} sentences")
         return texts

@@ -37,7 +37,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from polyprobe.builder.recipes import FLUENT_WIDE
-from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS, WORDINGS
+from polyprobe.builder.recipes.fluent_mlama import RELATIONS, WORDINGS
 from polyprobe.schema.columns import SLOT, Row, fingerprint, to_table
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.load import load_facts

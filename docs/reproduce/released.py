@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyprobe.analysis.errors.types import classify
+from polyprobe.analysis.errors import classify
 from polyprobe.metrics.factual_accuracy.formulas import (
     find_matches,
     measure_factual_accuracy,

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -16,9 +16,10 @@ from polyprobe.eval.options import EvaluationOptions, read_price
 from polyprobe.eval.questions import DONOR, DONOR_PROMPT, PROMPT_START
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.run.folder import AGREE, EFFECTS, N_PROMPT, PROMPT, SCORES, Run
+from polyprobe.schema.run.protocol import NO_CANDIDATES
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, ModelSource
-from polyprobe.scoring.options import SUMS
+from polyprobe.scoring.options import SUMS, ScorerOptions
 from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.files import is_hash
 from polyprobe.system.messages import DESCRIPTION, Console, PolyprobeError
@@ -31,6 +32,7 @@ from .workers.ray_cluster import score_on_ray
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
 FORECAST = 32  # tasks that are planned for a forecast
 REPEATED = 5  # rows that are scored again by a server
+ANSWER = 16  # candidates that take as long as a free answer
 ASKED = ("prompt", "prompts", "candidates")
 Query = tuple[str, tuple[str, ...]]
 # Scores tasks in any order and reports their progress.
@@ -52,6 +54,7 @@ def fill_scores(
     settings: Settings,
     tables: Mapping[str, pa.Table],
     announce: Callable[[Work], str] | None = None,
+    make: Callable[[str, pa.Table, list[QueryScores]], pa.Table] | None = None,
 ) -> None:
     """Write the scores of each language as soon as all of its queries are known."""
     # Each task is stored when it is done, so that an interruption loses unfinished tasks only.
@@ -72,7 +75,9 @@ def fill_scores(
             while waiting and not n_left[waiting[0]]:
                 language = waiting.pop(0)
                 scores = _read_scores(language, work.queries[language], store, console)
-                run.write(language, as_scores(tables[language], scores))
+                table = tables[language]
+                made = make(language, table, scores) if make else as_scores(table, scores)
+                run.write(language, made)
                 bars.advance(bars.languages)
 
         write_ready()
@@ -102,14 +107,15 @@ def forecast(work: Work, scorer: Scorer, price: str | None) -> str:
     planned = sum(len(task.prompts) for task in some) or 1
     calls, inputs, tokens = (round(sum(p) * queries / planned) for p in zip(*parts, strict=True))
     about = "about " if step > 1 else ""
-    cost = ""
-    if price:  # a server writes a token behind each prompt
+    n_out = inputs * scorer.n_written
+    more = f", {n_out:,} or fewer in answers" if scorer.n_written > 1 else ""
+    if price:
         price_in, price_out = read_price(price)
-        cost = f"; {(tokens * price_in + inputs * price_out) / 1e6:,.4f} at --price {price}"
+        more += f"; {(tokens * price_in + n_out * price_out) / 1e6:,.4f} at --price {price}"
     what = "requests with" if scorer.model is None else "batches of"
     return (
         f"{queries:,} queries to score, {work.n_stored:,} known: {about}{calls:,} {what} "
-        f"{inputs:,} prompts, {tokens:,} tokens{cost}"
+        f"{inputs:,} prompts, {tokens:,} tokens{more}"
     )
 
 
@@ -147,7 +153,9 @@ def make_tasks(queries: Mapping[str, list[Query]], known_queries: set[Query]) ->
     seen = set(known_queries)
     for language, rows in queries.items():
         first = {prompt: place for place, (prompt, _) in reversed([*enumerate(rows)])}
-        for part in _parts(sorted(dict.fromkeys(rows), key=lambda query: first[query[0]])):
+        # Prompts of free answers are run together if they are equally long.
+        keys = {x: (len(x[0]) * (x[1] == NO_CANDIDATES), first[x[0]]) for x in rows}
+        for part in _parts(sorted(keys, key=keys.__getitem__)):
             new = [query for query in part if query not in seen]
             seen.update(new)
             if new:
@@ -168,7 +176,7 @@ def _parts(queries: list[Query]) -> Iterator[list[Query]]:
             yield part
             part, size = [], 0
         part.append(query)
-        size += len(query[1])
+        size += ANSWER if query[1] == NO_CANDIDATES else len(query[1])
     if part:
         yield part
 
@@ -189,35 +197,30 @@ def _read_scores(
         total = sum(len(candidates) for _, candidates in queries)
         console.print(
             f"warning: language '{language}': {len(unknown)} of {total} candidates consist of "
-            f"unknown tokens only (the first is {unknown[0]!r})",
+            f"unknown tokens only (the first is {unknown[0]!r})"
         )
     return scores
 
 
 def as_scores(table: pa.Table, scores: Sequence[QueryScores]) -> pa.Table:
     """Return the scores of a table's rows with the columns of `SCORES`."""
-    # The scores are those of `queries_of`. Columns that the table lacks (see `questions.annotate`)
-    # are null.
+    # The scores are those of `queries_of`. Columns of `questions.annotate` may be absent, and null.
     queue = iter(scores)
     sizes = [0] * len(table)  # the number of a row's own prompts, one for each candidate
     if has_prompts(table):
         sizes = pc.fill_null(pc.list_value_length(table["prompts"]), 0).to_pylist()
-    rows = [_join([*islice(queue, n)]) if n else next(queue) for n in sizes]
-    names = [name for name in SCORES.names if name in table.column_names]
-    columns = table.select(names).to_pydict()
-    donors = columns.get(DONOR, [None] * len(table))
-    columns |= {
-        "scores": [row.scores for row in rows],
-        "n_tokens": [row.n_tokens for row in rows],
-        EFFECTS: [list(row.effects) or None for row in rows],
-        "donor_scores": [next(queue).scores if donor else None for donor in donors],
-    }
-    if PROMPT_START in table.column_names:
-        prompts = [next(queue) if start else None for start in table[PROMPT_START].to_pylist()]
-        columns[PROMPT] = [prompt and prompt.scores[0] for prompt in prompts]
-        columns[N_PROMPT] = [prompt and prompt.n_tokens[0] for prompt in prompts]
-    empty = [None] * len(table)
-    return pa.table({name: columns.get(name, empty) for name in SCORES.names}, schema=SCORES)
+    names = {*SCORES.names, PROMPT_START} & {*table.column_names}
+    rows = table.select(names).to_pylist()
+    for row, n in zip(rows, sizes, strict=True):
+        scored = _join([*islice(queue, n)]) if n else next(queue)
+        row.update(scores=scored.scores, n_tokens=scored.n_tokens, donor_scores=None)
+        row[EFFECTS] = [*scored.effects] or None
+    for row in (row for row in rows if row.get(DONOR)):
+        row["donor_scores"] = next(queue).scores
+    for row in (row for row in rows if row.get(PROMPT_START)):
+        start = next(queue)
+        row[PROMPT], row[N_PROMPT] = start.scores[0], start.n_tokens[0]
+    return pa.Table.from_pylist(rows, schema=SCORES)
 
 
 def _join(queries: Sequence[QueryScores]) -> QueryScores:
@@ -277,8 +280,10 @@ def choose_workers(model: str, options: EvaluationOptions, loaded: Loaded) -> Wo
     scorer = loaded.scorer
     if options.distributor is None:
         return partial(score_here, scorer)
+    # The options of a command are of a class that other processes cannot import.
+    values = {part.name: getattr(options, part.name) for part in fields(ScorerOptions)}
     same = replace(
-        options,
+        ScorerOptions(**values),
         batch_tokens=scorer.engine.batch_tokens,
         product=scorer.engine.product,
         device=scorer.model.device.type,

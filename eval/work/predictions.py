@@ -9,7 +9,7 @@ from rich.progress import TaskID
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.schema.run.protocol import read_forms
 from polyprobe.schema.run.settings import Settings
-from polyprobe.scoring.decoding import Hypothesis, decode, read_confidences
+from polyprobe.scoring.decoding import decode, read_confidences
 from polyprobe.scoring.engine import Progress
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer, Scorer
@@ -38,7 +38,7 @@ def fill_predictions(
                 console.print(
                     f"warning: language '{language}': {len(left_out)} of {len(table)} facts are "
                     "excluded: their label contains an unknown token (the first is "
-                    f"{left_out[0]!r})",
+                    f"{left_out[0]!r})"
                 )
             run.write(language, made)
             bars.remove_task(bar)
@@ -63,33 +63,35 @@ def predict(
     # The gold label is the label of the first correct candidate. A fact whose gold label contains
     # an unknown token, or no token, is excluded: its prediction is null. `single_token` is true if
     # the gold label is one token in this prompt's slot, as `MaskedScorer` inserts it.
-    tokenizer = scorer.tokenizer
-    rows = table.select(["prompt", "candidates", "answers"]).to_pylist()
-    golds = [row["candidates"][row["answers"][0]] for row in rows]
-    fillings = [_fill(scorer, row["prompt"], g) for row, g in zip(rows, golds, strict=True)]
-    places = [k for k, filling in enumerate(fillings) if filling]
-    prompts = [rows[k]["prompt"] for k in places]
+    tokenizer, questions, fillings, left_out = scorer.tokenizer, [], [], []
+    rows = table.select(["fact_id", "relation", "prompt", "candidates", "answers"]).to_pylist()
+    for row, forms in zip(rows, read_forms(table), strict=True):
+        lengths = _spellings(tokenizer, row["prompt"], forms)
+        row.update(answer_forms=[*lengths], form_lengths=[*lengths.values()])
+        gold = row["candidates"][row["answers"][0]]
+        if filling := _fill(scorer, row["prompt"], gold):
+            row["single_token"] = len(filling) == 1
+            questions.append(row)
+            fillings.append(filling)
+        else:
+            left_out.append(gold)
+    prompts = [row["prompt"] for row in questions]
     decoded = decode(scorer, prompts, options.masks(language), options, progress)
-    decoded_at = dict(zip(places, decoded, strict=True))
-    decoded_rows = [decoded_at.get(k) for k in range(len(rows))]
-    gold_logs: dict[int, tuple[float, ...]] = {}
-    if options.gold:
-        logs = read_confidences(scorer, prompts, [fillings[k] for k in places])
-        gold_logs = dict(zip(places, logs, strict=True))
-    accepted = zip(rows, read_forms(table), strict=True)
-    forms = [_spellings(tokenizer, row["prompt"], labels) for row, labels in accepted]
-    columns = table.select(["fact_id", "relation", "prompt"]).to_pydict() | {
-        "answer_forms": [[*lengths_of] for lengths_of in forms],
-        "prediction": [d and _text(tokenizer, d.tokens) for d in decoded_rows],
-        "n_masks": [d and len(d.tokens) for d in decoded_rows],
-        "log_probability": [d and d.log_probability for d in decoded_rows],
-        "fillings": [d and [_filling(tokenizer, h) for h in d.fillings] for d in decoded_rows],
-        "single_token": [len(filling) == 1 if filling else None for filling in fillings],
-        "form_lengths": [[*lengths_of.values()] for lengths_of in forms],
-        "gold_log_c": [gold_logs.get(k) for k in range(len(rows))],
-    }
-    left_out = [gold for gold, filling in zip(golds, fillings, strict=True) if not filling]
-    return Predicted(pa.table(columns, schema=PREDICTIONS), left_out)
+    for row, best in zip(questions, decoded, strict=True):
+        texts = [
+            {"ids": h.tokens, "text": _text(tokenizer, h.tokens), "log_c": h.logs}
+            for h in best.fillings
+        ]
+        row.update(
+            prediction=_text(tokenizer, best.tokens),
+            n_masks=len(best.tokens),
+            log_probability=best.log_probability,
+            fillings=texts,
+        )
+    logs = read_confidences(scorer, prompts, fillings) if options.gold else ()
+    for row, log_c in zip(questions, logs, strict=False):
+        row["gold_log_c"] = log_c
+    return Predicted(pa.Table.from_pylist(rows, schema=PREDICTIONS), left_out)
 
 
 def _fill(scorer: MaskedScorer, prompt: str, gold: str) -> tuple[int, ...]:
@@ -113,10 +115,6 @@ def _spellings(tokenizer: Any, prompt: str, forms: list[str]) -> dict[str, int]:
         if text:
             spellings.setdefault(text, length)
     return spellings
-
-
-def _filling(tokenizer: Any, h: Hypothesis) -> dict[str, Any]:
-    return {"ids": h.tokens, "text": _text(tokenizer, h.tokens), "log_c": h.logs}
 
 
 def _text(tokenizer: Any, ids: tuple[int, ...] | list[int]) -> str:

@@ -24,6 +24,7 @@ FILE = re.compile(r"[0-9a-f]{16}\.sqlite")
 OWN_STORE = ".store"  # in the folder of a run without the cache
 IDENTITY, NAME = b"identity", b"name"
 EFFECTS = 2**24  # more than the candidates of any query
+_Rows = Sequence[Sequence[str]]  # of candidates
 # Paths and damaged texts may contain lone surrogates; each must remain distinct.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -36,6 +37,7 @@ class QueryScores(NamedTuple):
     unknown: list[int]  # indices of the candidates that consist of unknown tokens only
     # Float32 effects of the positions, one for each candidate, or none; see `Scored`
     effects: tuple[float, ...] = ()
+    text: str | None = None  # a free answer
 
 
 def split_scores(scored: "Scored") -> list[QueryScores]:
@@ -44,7 +46,8 @@ def split_scores(scored: "Scored") -> list[QueryScores]:
     for query, candidate in scored.unknown:
         unknown[query].append(candidate)
     effects = [tuple(row) for row in scored.effects or [()] * len(scored.scores)]
-    rows = zip(scored.scores, scored.n_tokens, unknown, effects, strict=True)
+    texts: Sequence[str | None] = scored.texts or [None] * len(scored.scores)
+    rows = zip(scored.scores, scored.n_tokens, unknown, effects, texts, strict=True)
     return [QueryScores(*row) for row in rows]
 
 
@@ -67,9 +70,7 @@ class ScoreStore:
         self._known: dict[bytes, bytes] = {}
         self._claim()
 
-    def find(
-        self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]
-    ) -> list[QueryScores | None]:
+    def find(self, prompts: Sequence[str], candidates: _Rows) -> list[QueryScores | None]:
         """Return the stored scores of each query, None if there are none."""
         # Damaged rows are reported in one line on standard error and are absent.
         keys = [hash_query(prompt, row) for prompt, row in zip(prompts, candidates, strict=True)]
@@ -77,12 +78,7 @@ class ScoreStore:
         rows = zip(keys, candidates, strict=True)
         return [_unpack(self._known.get(key), len(row)) for key, row in rows]
 
-    def add(
-        self,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        scores: Sequence[QueryScores],
-    ) -> None:
+    def add(self, prompts: Sequence[str], candidates: _Rows, scores: Sequence[QueryScores]) -> None:
         """Store the scores of queries, all of them or none; they are on disk at return."""
         rows = {}
         for prompt, options, scored in zip(prompts, candidates, scores, strict=True):
@@ -167,9 +163,11 @@ def file_stem(identity: bytes) -> str:
 
 def _pack(scores: QueryScores) -> bytes:
     """Return the number of candidates, n_tokens and unknown as int32, then scores as float32."""
-    # Effects are before the scores, and the number of candidates is then increased by EFFECTS
-    first = len(scores.scores) + (EFFECTS if scores.effects else 0)
-    counts = np.array([first, *scores.n_tokens, *scores.unknown], "<i4")
+    # Effects are before the scores, and the number of candidates is then increased by EFFECTS; the
+    # characters of an answer are in the place of unknown, and it is increased by twice as much.
+    kind = 1 if scores.effects else 0 if scores.text is None else 2
+    codes = [*map(ord, scores.text or ""), *scores.unknown]
+    counts = np.array([len(scores.scores) + kind * EFFECTS, *scores.n_tokens, *codes], "<i4")
     return counts.tobytes() + np.array([*scores.effects, *scores.scores], "<f4").tobytes()
 
 
@@ -177,9 +175,11 @@ def _unpack(row: bytes | None, n_candidates: int) -> QueryScores | None:
     if row is None:
         return None
     counts = np.frombuffer(row, "<i4")
-    with_effects, n = divmod(int(counts[0]), EFFECTS)
+    kind, n = divmod(int(counts[0]), EFFECTS)
     assert n == n_candidates
-    ends = len(counts) - n - n * with_effects, len(counts) - n
+    ends = len(counts) - n - n * (kind == 1), len(counts) - n
     effects, scores = counts[ends[0] : ends[1]].view("<f4"), counts[ends[1] :].view("<f4")
     n_tokens, unknown = counts[1 : n + 1].tolist(), counts[n + 1 : ends[0]].tolist()
+    if kind == 2:
+        return QueryScores(scores.tolist(), n_tokens, [], (), "".join(map(chr, unknown)))
     return QueryScores(scores.tolist(), n_tokens, unknown, tuple(effects.tolist()))

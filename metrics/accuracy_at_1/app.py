@@ -5,11 +5,10 @@ from types import ModuleType
 import numpy as np
 
 from polyprobe.metrics.shared.rows import TIES
-from polyprobe.metrics.space.entries import Output, list_means, note_ties
+from polyprobe.metrics.space.entries import Output, list_means, note_ties, view_bars
 from polyprobe.metrics.space.languages import read_scores
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets
-from polyprobe.metrics.space.views import view_bars
 
 
 def compute(module: ModuleType, sheets: Sheets, ties: str) -> Output:

@@ -4,11 +4,13 @@ chance), and the facts that are correct in all languages or in any.
 
 Args:
     predictions (list of list of int): one row for each fact: the index of the chosen candidate in
-        each language; two languages at least.
-    languages (list of str, optional): their names, one for each column.
+        each language; two languages at least. Or free answers, texts, with `names`.
+    languages (list of str, optional): their names, one for each column; of texts their codes.
     references (list of list of int, optional): indices of the correct candidates, at least one for
-        each fact; or one index for each fact. Older name: answers.
+        each fact; or one index for each fact. Of texts the right entities. Older name: answers.
     n_candidates (list of int, optional): number of candidates of each fact; gives `kappa`.
+    names (dict, optional): the entities that texts name, {entity: {language: names}}: answers are
+        the same if they name the same entity.
 {resampling}
 
 Returns:
@@ -40,7 +42,7 @@ Examples:
 
 from polyprobe.metrics.answer_agreement.formulas import measure_agreement
 from polyprobe.metrics.shared.citations import JIANG_2020
-from polyprobe.metrics.shared.inputs import INDICES, Module
+from polyprobe.metrics.shared.inputs import INDICES, TEXTS, Module
 
 
 class AnswerAgreement(Module):
@@ -50,6 +52,7 @@ class AnswerAgreement(Module):
     gold = True
     optional = ("references",)
     columns = {"predictions": INDICES, "references": INDICES}
+    texts = {"predictions": TEXTS, "references": TEXTS}
     citation = (
         JIANG_2020
         + """\

@@ -38,8 +38,8 @@ from polyprobe.metrics.shared.rows import (
     read_choices,
     read_languages,
 )
+from polyprobe.metrics.shared.verdicts import number_answers
 
-_CHUNK = 2**17  # products of languages at once, so that they stay in the processor's cache
 _TABLE = 2**22  # values of a table at once
 _LARGEST = 2**31 - 1  # pool of candidates
 
@@ -49,12 +49,15 @@ def measure_agreement(
     languages: Sequence[str] | None = None,
     references: Answers | None = None,
     n_candidates: Sequence[int] | None = None,
+    names: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Compute agreement, its parts and kappa over all languages, and agreement pair by pair."""
+    if names is not None:  # predictions are free answers, references entities
+        predictions, references = number_answers(predictions, languages, names, references)
     choices = read_choices(predictions)
-    names = name_languages(languages, choices.shape[1])
-    counts = {"n_queries": len(choices), "n_languages": len(names)}
+    columns = name_languages(languages, choices.shape[1])
+    counts = {"n_queries": len(choices), "n_languages": len(columns)}
     right = None
     if references is not None:
         right = find_right(choices, check_answers(references, len(choices)))
@@ -62,9 +65,8 @@ def measure_agreement(
     shares: dict[str, Any] = {name: part.mean(axis=1) for name, part in parts.items()}
     if right is not None:
         shares |= {"right_in_all": right.all(axis=1), "right_in_any": right.any(axis=1)}
-        in_languages = np.bincount(right.sum(axis=1), minlength=len(names) + 1)
+        in_languages = np.bincount(right.sum(axis=1), minlength=len(columns) + 1)
         counts = {"k_correct": in_languages.tolist(), **counts}
-    # Pairs and means of one call are compared with each other.
     if options.get("n_resamples") is None:  # the same number for all figures
         options["n_resamples"] = choose_resamples(*parts["agreement"].shape)
     resampling = Resampling(**options)
@@ -73,13 +75,13 @@ def measure_agreement(
     if n_candidates is None:
         fleiss = estimate_fleiss(choices, shares["agreement"], resampling)
     else:
-        sizes = check_pools(n_candidates, choices)
+        sizes = check_pools(n_candidates, choices, len(names or ()) or _LARGEST)
         measures["kappa"] = correct_chance(shares["agreement"], sizes)
         counts["n_kappa"] = int((sizes > 1).sum())
     figures = summarize(measures, **options)
     for group, values in fleiss.pop("by_group", {}).items():
         figures["by_group"][group] |= values
-    pairs = report_pairs(names, parts, resampling)
+    pairs = report_pairs(columns, parts, resampling)
     return {**figures, **fleiss, "pairs": pairs, **counts}
 
 
@@ -103,10 +105,14 @@ def divide_pairs(choices: np.ndarray, right: np.ndarray | None = None) -> dict[s
     }
 
 
-def check_pools(n_candidates: Sequence[int], choices: np.ndarray) -> np.ndarray:
+def check_pools(
+    n_candidates: Sequence[int], choices: np.ndarray, n_entities: int = _LARGEST
+) -> np.ndarray:
     """Read the pool sizes as an array; each is at least the number of different choices."""
     check_length(n_candidates, len(choices), "n_candidates")
-    different = 1 + (np.diff(np.sort(choices, axis=1), axis=1) > 0).sum(axis=1)
+    # free answers from `n_entities` on name no candidate
+    entities = np.where(choices < n_entities, choices, choices.min(axis=1, keepdims=True))
+    different = 1 + (np.diff(np.sort(entities, axis=1), axis=1) > 0).sum(axis=1)
     for query, (size, minimum) in enumerate(zip(n_candidates, different, strict=True)):
         number = isinstance(size, int | np.integer) and not isinstance(size, bool)
         if not number or not minimum <= size <= _LARGEST:
@@ -126,7 +132,7 @@ def correct_chance(agreement: np.ndarray, sizes: np.ndarray) -> Ratio:
     0 to P - P_e and to 1 - P_e.
     """
     chance = 1 / sizes
-    return Ratio(agreement - chance, 1 - chance)
+    return Ratio((sizes > 1) * (agreement - chance), 1 - chance)
 
 
 def estimate_fleiss(
@@ -192,33 +198,19 @@ def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | Non
 def agreement_per_query(scores: Mapping[str, Scores], choices: bool = False) -> np.ndarray:
     """Compute the expected agreement of each query for all pairs of languages [queries, pairs].
 
-    Each language chooses one of its t best-scored candidates with probability 1 / t, independently
-    of the others. Scores are as `rows.read_languages` takes them; pairs as in `pair_agreement`.
-    If they are `choices`, 1 for the candidate, a query with 0 alone agrees with no other.
+    The probability that two languages choose the same candidate, sum_i p_l(i) p_l2(i): each chooses
+    one of its t best-scored candidates with probability 1 / t, independently of the others. Scores
+    are as `rows.read_languages` takes them, pairs in the order of `itertools.combinations`. If they
+    are `choices`, 1 for the candidate, a query with 0 alone agrees with no other.
     """
     languages, sizes = read_languages(scores)
-    values = np.empty((len(sizes), len(languages) * (len(languages) - 1) // 2))
-    for _, queries, items in split_by_size(sizes, lambda n: len(languages) * n):
-        tables = [flat[items] for flat in languages]
-        # Ties at the top are chosen with equal probability, independently in each language.
-        best = np.stack([table == table.max(axis=1, keepdims=True) for table in tables])
-        shares = np.stack(tables) if choices else best / best.sum(axis=2, keepdims=True)
-        values[queries] = pair_agreement(shares)
-    return values
-
-
-def pair_agreement(choices: np.ndarray) -> np.ndarray:
-    """Compute the probability that two languages choose the same candidate [queries, pairs].
-
-    `choices` [languages, queries, candidates] are probabilities, independent between languages:
-    sum_i p_l(i) p_l2(i). The pairs are in the order of `itertools.combinations`.
-    """
-    pairs = np.triu_indices(len(choices), k=1)
-    values = np.empty((choices.shape[1], len(pairs[0])))
-    step = max(1, _CHUNK // len(choices) ** 2)
-    for start in range(0, len(values), step):
-        tables = np.ascontiguousarray(choices[:, start : start + step].swapaxes(0, 1))
-        values[start : start + step] = (tables @ tables.swapaxes(1, 2))[:, *pairs]
+    n_languages, pairs = len(languages), np.triu_indices(len(languages), k=1)
+    values = np.empty((len(sizes), len(pairs[0])))
+    for _, queries, items in split_by_size(sizes, lambda n: n_languages * max(n, n_languages)):
+        tables = np.stack([flat[items] for flat in languages], axis=1)
+        best = tables == tables.max(axis=2, keepdims=True)
+        shares = tables if choices else best / best.sum(axis=2, keepdims=True)
+        values[queries] = (shares @ shares.transpose(0, 2, 1))[:, *pairs]
     return values
 
 

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 from types import ModuleType
 
-from polyprobe.metrics.space.entries import Measure, Output, list_groups
+from polyprobe.metrics.space.entries import Measure, Output, list_groups, view_bars
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_further, read_numbers, read_only, read_texts
-from polyprobe.metrics.space.views import view_bars
 
 COLUMNS = ["language", "stem", "fact", "counterfacts"]
 
@@ -21,8 +20,7 @@ def compute(module: ModuleType, sheets: Sheets, ties: str) -> Output:
     ]
     groups = read_texts(sheet["language"], "language")
     result = module.measure_knowledge(predictions, ties=ties, groups=groups)
-    measures = [Measure("accuracy"), Measure("tie_share")]
-    return Output(list_groups(result, "all languages", measures))
+    return Output(list_groups(result, "all languages", [*map(Measure, ("accuracy", "tie_share"))]))
 
 
 def read_row(cells: Sequence[float | str], row: int) -> list[float]:

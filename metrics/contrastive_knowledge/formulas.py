@@ -63,18 +63,14 @@ def compare_contrasts(predictions: Scores, log: bool = False) -> np.ndarray:
 
 
 def measure_knowledge(
-    predictions: Scores,
-    ties: str = "wrong",
-    n_resamples: int = 10_000,
-    log: bool = False,
-    **options: Any,
+    predictions: Scores, ties: str = "wrong", log: bool = False, **options: Any
 ) -> dict[str, Any]:
     """Compute the share of recalled facts and of ties, with intervals and the number of facts."""
     check_name(ties, TIE_VALUES, "ties")
     signs = compare_contrasts(predictions, log)
     recalled = np.where(signs == 0, 0.5 if ties == "half" else 0, signs > 0)
     measures = {"accuracy": share(recalled), "tie_share": share(signs == 0)}
-    result = summarize(measures, n_resamples=n_resamples, **options)
+    result = summarize(measures, **{"n_resamples": 10_000, **options})
     if "accuracy_ci" in result:
         for figures in (result, *result.get("by_group", {}).values()):
             bounds = figures["accuracy_ci"]

@@ -6,11 +6,10 @@ from types import ModuleType
 
 import numpy as np
 
-from polyprobe.metrics.space.entries import Output, list_figure
+from polyprobe.metrics.space.entries import Output, list_figure, view_pairs
 from polyprobe.metrics.space.languages import read_language_choices
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets
-from polyprobe.metrics.space.views import view_pairs
 
 
 def compute(module: ModuleType, sheets: Sheets) -> Output:

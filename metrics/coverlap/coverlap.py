@@ -2,10 +2,14 @@
 languages divided by the number that it gets right in at least one of them.
 
 Args:
-    predictions (list of int): index of the chosen candidate in one language, one for each query.
+    predictions (list of int): index of the chosen candidate in one language, one for each query;
+        or the free answer, a text, with `names`.
     references (list of int): the same in the other language.
     answers (list of list of int): indices of the correct candidates, at least one for each query;
-        or one index for each query. Other metrics have them as `references`.
+        or one index for each query. Of texts the right entities. Other metrics have them as
+        `references`.
+    languages (list of str, optional): of texts the codes of both languages.
+    names (dict, optional): the entities that texts name, {entity: {language: names}}.
 {resampling}
 
 Returns:
@@ -22,7 +26,7 @@ Examples:
 
 from polyprobe.metrics.coverlap.formulas import compare_right
 from polyprobe.metrics.shared.citations import JIANG_2020
-from polyprobe.metrics.shared.inputs import INDEX, Module
+from polyprobe.metrics.shared.inputs import INDEX, TEXT, Module
 
 
 class Coverlap(Module):
@@ -30,4 +34,5 @@ class Coverlap(Module):
 
     measure = staticmethod(compare_right)
     columns = {"predictions": INDEX, "references": INDEX}
+    texts = {"predictions": TEXT, "references": TEXT}
     citation = JIANG_2020

@@ -22,15 +22,28 @@ from polyprobe.metrics.shared.intervals import (
     weigh,
 )
 from polyprobe.metrics.shared.rows import Answers, check_answers, find_right, read_indices
+from polyprobe.metrics.shared.verdicts import number_answers
 
 
 def compare_right(
     predictions: Sequence[int],
     references: Sequence[int],
     answers: Answers | None = None,
+    languages: Sequence[str] | None = None,
+    names: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Compute COverlap with its interval and the counts it comes from; None for 0/0."""
+    """Compute COverlap with its interval and the counts it comes from; None for 0/0.
+
+    With `names`, the pool of `verdicts.read_pool`, predictions and references are free answers in
+    two `languages`, and answers the right entities.
+    """
+    if names is not None:
+        if answers is None:
+            raise ValueError("no answers; pass answers=[[right entities of query 0], …]")
+        texts = [*zip(predictions, references, strict=True)]
+        numbers, answers = number_answers(texts, languages, names, answers, "answers")
+        predictions, references = numbers.T
     answers = check_answers(answers, len(predictions), "answers")
     columns = {"predictions": predictions, "references": references}
     choices = np.column_stack([read_indices(column, name) for name, column in columns.items()])

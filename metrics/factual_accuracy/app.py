@@ -2,10 +2,9 @@
 
 from types import ModuleType
 
-from polyprobe.metrics.space.entries import Measure, Output, list_groups
+from polyprobe.metrics.space.entries import Measure, Output, list_groups, view_bars
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_lists, read_marks, read_only, read_texts
-from polyprobe.metrics.space.views import view_bars
 
 MEASURES = [
     Measure("all", "accuracy"),
@@ -14,7 +13,7 @@ MEASURES = [
 ]
 
 
-def compute(module: ModuleType, sheets: Sheets, language: str, empty: str) -> Output:
+def compute(module: ModuleType, sheets: Sheets, **options: str) -> Output:
     """Compute the accuracy on all, single and multi, of all relations and of each."""
     sheet = read_only(sheets, "relation", "prompt", "right", "single", "prediction")
     predictions = sheet["prediction"]
@@ -24,8 +23,7 @@ def compute(module: ModuleType, sheets: Sheets, language: str, empty: str) -> Ou
         single_token=read_marks(sheet["single"], "single"),
         groups=read_texts(sheet["relation"], "relation"),
         prompts=read_texts(sheet["prompt"], "prompt"),
-        language=language,
-        empty=empty,
+        **options,
     )
     missing = sum(not str(text or "").strip() for text in predictions)
     note = f"Without a prediction, and therefore wrong: {missing:,} of {len(predictions):,}."

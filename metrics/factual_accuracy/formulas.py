@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import share, summarize
-from polyprobe.metrics.shared.rows import check_length, count_by_group, pick_counted, take
+from polyprobe.metrics.shared.rows import check_length, check_texts, summarize_counted
 
 _STRESS = re.compile("[\u0300\u0301\u0342\u0384]")  # grave, acute, circumflex; acute by itself
 _OBJECT_THEN_STOP = re.compile(r"\[Y\]\s*\.\s*$")
@@ -58,11 +57,7 @@ def find_matches(
     if language is not None and not isinstance(language, str):
         raise ValueError(f"language is {language!r:.60}; expected a code such as 'en', or None")
     if prompts is not None:
-        check_length(prompts, len(predictions), "prompts")
-        for query, prompt in enumerate(prompts):
-            if not isinstance(prompt, str):
-                place = f"query {query} of 'prompts'"
-                raise ValueError(f"{place} is {prompt!r:.80}; expected a text")
+        check_texts(prompts, len(predictions), "prompts")
     sentences = [None] * len(predictions) if prompts is None else prompts
     triples = zip(predictions, references, sentences, strict=True)
     return np.array([match(text, forms, language, prompt) for text, forms, prompt in triples])
@@ -79,9 +74,6 @@ def measure_factual_accuracy(
     """Compute the accuracy on all queries and by number of tokens, with intervals and counts."""
     right = find_matches(predictions, references, language, prompts)
     size = len(right)
-    for name in ("groups", "clusters"):
-        if options.get(name) is not None:
-            check_length(options[name], size, name)
     parts: dict[str, np.ndarray] = {"all": np.ones(size, dtype=bool)}
     if single_token is not None:
         check_length(single_token, size, "single_token")
@@ -94,10 +86,12 @@ def measure_factual_accuracy(
     result: dict[str, Any] = {}
     by_group: dict[Hashable, dict[str, Any]] = {}
     for name, mask in parts.items():
-        part = _summarize_part(name, right, mask, **options)
+        part = summarize_counted({name: right}, mask, **options)
+        count = "n_queries" if name == "all" else f"n_{name}"
         for group, figures in part.pop("by_group", {}).items():
-            by_group.setdefault(group, {}).update(figures)
-        result.update(part)
+            n = figures.pop("n_queries")
+            by_group.setdefault(group, {}).update({**figures, count: n})
+        result |= {**part, count: int(mask.sum())}
     if by_group:
         result["by_group"] = by_group
     return {**result, "n_unpredicted": sum(text is None for text in predictions)}
@@ -108,22 +102,3 @@ def _fold(text: str, language: str | None) -> str:
     if language == "el":
         text = _STRESS.sub("", unicodedata.normalize("NFD", text))
     return unicodedata.normalize("NFC", text)
-
-
-def _summarize_part(
-    name: str, right: np.ndarray, mask: np.ndarray, **options: Any
-) -> dict[str, Any]:
-    """Compute the accuracy NAME on the queries that count, and their number, by group too."""
-    # They are drawn from by themselves: in a draw from all queries a relation's only object of one
-    # token would often be missing, and the relation with it.
-    groups = options.get("groups")
-    places = pick_counted(mask, groups)
-    for column in ("groups", "clusters"):
-        options[column] = take(options.get(column), places)
-    result = summarize({name: share(np.where(mask, right, np.nan)[places])}, **options)
-    count = "n_queries" if name == "all" else f"n_{name}"
-    if groups is not None:
-        for group, size in count_by_group(mask, groups).items():
-            del result["by_group"][group]["n_queries"]
-            result["by_group"][group][count] = size
-    return {**result, count: int(mask.sum())}

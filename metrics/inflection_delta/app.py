@@ -3,10 +3,9 @@
 from functools import partial
 from types import ModuleType
 
-from polyprobe.metrics.space.entries import Measure, Output, list_groups
+from polyprobe.metrics.space.entries import Measure, Output, list_groups, view_bars
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_numbers, read_only, read_texts
-from polyprobe.metrics.space.views import view_bars
 
 MEASURES = [Measure("inflection_delta", chance=0.0), Measure("share_inflected", chance=0.5)]
 
@@ -25,5 +24,5 @@ def compute(module: ModuleType, sheets: Sheets, average: str) -> Output:
     return Output(list_groups(result, f"all relations ({average})", MEASURES))
 
 
-VIEW = partial(view_bars, omit=["share_inflected"], reference="no preference", share=False)
+VIEW = partial(view_bars, omit=["share_inflected"], mark="no preference", share=False)
 PAGE = make_page(__file__, "inflection_delta", compute, VIEW, {"average": ["macro", "micro"]})

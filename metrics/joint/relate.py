@@ -133,8 +133,8 @@ def bound_correlations(
         values, rest = figure.statistic(head), iter(tails)
         columns = []
         for places, x in tables:
-            other = x.statistic(next(rest))[..., [*places]] if isinstance(x, Figure) else x
-            columns.append(_follow(values[..., [*places]], other))
+            second = x.statistic(next(rest))[..., [*places]] if isinstance(x, Figure) else x
+            columns.append(_follow(values[..., [*places]], second))
         return np.stack(columns, axis=-1)
 
     resampled = Figure(names, np.hstack([part.table for part in parts]), statistic)

@@ -35,13 +35,14 @@ from polyprobe.metrics.shared.rows import Rows
 NAMES = ("within", "between", "share_languages", "share_templates", "room_within", "room_between")
 _FEWEST, _FEW = 2, 5  # relations of an interval; fewer than _FEW are too few for a bootstrap
 _LEVEL, _NOTHING = 0.95, 1e-12
+Outcomes = Sequence[np.ndarray | csr_array]
 
 
 class Asked(NamedTuple):
     """The answers to the questions of a relation; row i is the same question in every language."""
 
-    outcomes: Sequence[np.ndarray | csr_array]  # probabilities [rows, outcomes] in each language
-    donors: Sequence[np.ndarray | csr_array]  # the same about the donor
+    outcomes: Outcomes  # probabilities [rows, outcomes] in each language
+    donors: Outcomes  # the same about the donor
     facts: np.ndarray  # number of each row's fact and donor; its rows have different wordings
 
 
@@ -83,11 +84,7 @@ def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
     return csr_array((np.repeat(1 / counts, counts), outcomes[best], ends), shape=shape)
 
 
-def measure_split(
-    outcomes: Sequence[np.ndarray | csr_array],
-    donors: Sequence[np.ndarray | csr_array],
-    facts: np.ndarray,
-) -> np.ndarray:
+def measure_split(outcomes: Outcomes, donors: Outcomes, facts: np.ndarray) -> np.ndarray:
     """Compute 1 - R and 1 - 2 P + Q of a relation within a language, then between [4].
 
     The columns are those of `Asked`; NaN without a pair.

@@ -2,10 +2,9 @@
 
 from types import ModuleType
 
-from polyprobe.metrics.space.entries import Measure, Output, list_groups
+from polyprobe.metrics.space.entries import Measure, Output, list_groups, view_bars
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_further, read_only, read_texts
-from polyprobe.metrics.space.views import view_bars
 
 COLUMNS = ["relation", "subject", "right", "predictions"]
 MEASURES = [*map(Measure, ["consistency", "accuracy", "consistency_accuracy"])]

@@ -6,33 +6,25 @@ For a tuple (subject, object) that is asked with T templates, each answered by a
     accuracy             = templates with the correct answer / T
     consistency-accuracy = pairs that agree and are right / (T (T - 1) / 2)
 
->>> shares = share_pairs([["Ulm", "Ulm", "Bern", "Bern"]], ["Ulm"])
->>> shares.consistency, shares.accuracy, shares.consistency_accuracy  # of 6, 4 and 6
-(array([0.33333333]), array([0.5]), array([0.16666667]))
+>>> shares = share_pairs([["Ulm", "Ulm", "Bern", "Bern"]], ["Ulm"])  # of 6, 4 and 6
+>>> {name: values.round(3).item() for name, values in shares.items()}
+{'consistency': 0.333, 'accuracy': 0.5, 'consistency_accuracy': 0.167}
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Labels, share, summarize
-from polyprobe.metrics.shared.rows import check_length, count_by_group, pick_counted, take
+from polyprobe.metrics.shared.intervals import Labels
+from polyprobe.metrics.shared.rows import check_length, summarize_counted
 
 Predictions = Sequence[Sequence[str]]
 
 
-class Shares(NamedTuple):
-    """The figures of each tuple, in 0 … 1; NaN where it has fewer than two templates."""
-
-    consistency: np.ndarray
-    accuracy: np.ndarray
-    consistency_accuracy: np.ndarray
-
-
-def share_pairs(predictions: Predictions, references: Sequence[str]) -> Shares:
-    """Compute each tuple's consistency, accuracy and consistency-accuracy."""
+def share_pairs(predictions: Predictions, references: Sequence[str]) -> dict[str, np.ndarray]:
+    """Compute the three figures of each tuple; NaN where it has fewer than two templates."""
     check_length(references, len(predictions), "references")
     times = [Counter(row) for row in predictions]
     counts = np.array([len(row) for row in predictions], dtype=np.float64)
@@ -40,7 +32,9 @@ def share_pairs(predictions: Predictions, references: Sequence[str]) -> Shares:
     agreeing = np.array([sum(n * (n - 1) for n in count.values()) for count in times])
     counts[counts < 2] = np.nan  # the paper's relations have two templates at least
     pairs = counts * (counts - 1)
-    return Shares(agreeing / pairs, right / counts, right * (right - 1) / pairs)
+    both_right = right * (right - 1) / pairs
+    names = ("consistency", "accuracy", "consistency_accuracy")
+    return dict(zip(names, (agreeing / pairs, right / counts, both_right), strict=True))
 
 
 def find_ambiguous(
@@ -59,27 +53,19 @@ def measure_consistency(
     references: Sequence[str],
     subjects: Sequence[Hashable] | None = None,
     groups: Labels = None,
-    clusters: Labels = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Compute the three figures with intervals, and how many tuples are counted and left out."""
     shares = share_pairs(predictions, references)
-    for name, column in {"subjects": subjects, "groups": groups, "clusters": clusters}.items():
+    for name, column in {"subjects": subjects, "groups": groups}.items():
         if column is not None:
             check_length(column, len(predictions), name)
-    several = ~np.isnan(shares.consistency)
+    several = ~np.isnan(shares["consistency"])
     ambiguous = np.zeros_like(several)
     if subjects is not None:
         ambiguous = find_ambiguous(subjects, references, groups)
     mask = several & ~ambiguous
-    places = pick_counted(mask, groups)
-    parts = shares._asdict().items()
-    measures = {name: share(np.where(mask, v, np.nan)[places]) for name, v in parts}
-    options |= {"groups": take(groups, places), "clusters": take(clusters, places)}
-    result = summarize(measures, **options)
-    if groups is not None:
-        for group, size in count_by_group(mask, groups).items():
-            result["by_group"][group]["n_queries"] = size
+    result = summarize_counted(shares, mask, groups=groups, **options)
     return {
         **result,
         "n_queries": int(mask.sum()),

@@ -36,7 +36,7 @@ def shorten(value: float) -> str:
     """
     rounded = float(f"{value:.3g}")
     for unit, name in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if rounded >= unit:
+        if abs(rounded) >= unit:
             return f"{rounded / unit:g}{name}"
     return f"{rounded:g}"
 
@@ -148,22 +148,20 @@ class Axis(NamedTuple):
 
     def draw_x(self, top: float, bottom: float, name: str) -> Iterator[str]:
         """Draw a horizontal axis below a plot, its grid and its name."""
-        places = [self.place(value) for value in self.ticks()]
-        grid = "".join(f"M{short(x)} {short(top)}V{short(bottom)}" for x in places)
+        ticks = [(self.place(value), shorten_signed(value)) for value in self.ticks()]
+        grid = "".join(f"M{short(x)} {short(top)}V{short(bottom)}" for x, _ in ticks)
         yield tag("path", d=grid, stroke="var(--line)")
-        ticks = [write_text(x, bottom + 12, shorten_signed(value))
-                 for x, value in zip(places, self.ticks(), strict=True)]  # fmt: skip
+        texts = [write_text(x, bottom + 12, text) for x, text in ticks]
         middle = max(sum(self.pixels) / 2, measure_text(name) / 2 + 4)
-        yield tag("g", *ticks, write_text(middle, bottom + 30, name), text_anchor="middle")
+        yield tag("g", *texts, write_text(middle, bottom + 30, name), text_anchor="middle")
 
     def draw_y(self, start: float, end: float, name: str) -> Iterator[str]:
         """Draw a vertical axis left of a plot, its grid and its name."""
-        places = [self.place(value) for value in self.ticks()]
-        grid = "".join(f"M{short(start)} {short(y)}H{short(end)}" for y in places)
+        ticks = [(self.place(value), shorten_signed(value)) for value in self.ticks()]
+        grid = "".join(f"M{short(start)} {short(y)}H{short(end)}" for y, _ in ticks)
         yield tag("path", d=grid, stroke="var(--line)")
-        ticks = [write_text(start - 8, y, shorten_signed(value))
-                 for y, value in zip(places, self.ticks(), strict=True)]  # fmt: skip
-        yield tag("g", *ticks, text_anchor="end")
+        texts = [write_text(start - 8, y, text) for y, text in ticks]
+        yield tag("g", *texts, text_anchor="end")
         turn = f"translate(10 {short(sum(self.pixels) / 2)}) rotate(-90)"
         yield write_text(0, 0, name, transform=turn, text_anchor="middle")
 
@@ -174,9 +172,7 @@ def shorten_signed(value: float) -> str:
     >>> shorten_signed(-5_000), shorten_signed(0.2), shorten_signed(0.5325)
     ('-5k', '0.2', '0.5325')
     """
-    if abs(value) < 1_000:
-        return f"{value:.4g}"
-    return f"-{shorten(-value)}" if value < 0 else shorten(value)
+    return f"{value:.4g}" if abs(value) < 1_000 else shorten(value)
 
 
 def draw_bars(bars: Bars, names: Mapping[str, str], top: float) -> Drawing:
@@ -203,9 +199,9 @@ def draw_bars(bars: Bars, names: Mapping[str, str], top: float) -> Drawing:
     rows = zip(heights, bars.labels, strict=True)
     texts = [write_label(x_start - 8, y + step / 2, label, names) for y, label in rows]
     parts.append(tag("g", *texts, text_anchor="end"))
-    for i, series in enumerate(bars.series):
+    for i in range(len(bars.series)):
         places = [y + 4 + thick * i for y in heights]
-        parts += _draw_series(series, bars.labels, names, axis, places, thick - 1, i)
+        parts += _draw_series(bars, i, names, axis, places, thick - 1)
     for i, (_, value) in enumerate(bars.levels):
         x, dash = axis.place(value), DASHES[i % 3]
         parts.append(draw_line(x, start - 4, x, bottom, stroke_dasharray=dash, stroke_width=1.5))
@@ -220,31 +216,25 @@ def _list_numbers(series: Sequence[Series]) -> list[float]:
 
 
 def _draw_series(
-    series: Series,
-    labels: Sequence[str],
-    names: Mapping[str, str],
-    axis: Axis,
-    places: Sequence[float],
-    thick: float,
-    colour: int,
+    bars: Bars, place: int, names: Mapping[str, str], axis: Axis, ys: Sequence[float], thick: float
 ) -> Iterator[str]:
     """Draw the bars of a series at their places from above, with whiskers and marks."""
-    zero, bars, whiskers, marks = axis.place(0.0), [], "", ""
-    bounds = series.bounds or [None] * len(labels)
-    rows = zip(labels, series.values, bounds, places, strict=True)
+    series, zero, rects, whiskers, marks = bars.series[place], axis.place(0.0), [], "", ""
+    bounds = series.bounds or [None] * len(ys)
+    rows = zip(bars.labels, series.values, bounds, ys, strict=True)
     for i, (label, value, bound, y) in enumerate(rows):
         if value is None:
             continue
         x, middle = axis.place(value), short(y + thick / 2)
         tip = describe_value(names.get(label, label), series.name, value, bound)
         tip = write_tip(series.tips[i] if series.tips else tip)
-        bars.append(tag("rect", tip, x=min(x, zero), y=y, width=abs(x - zero), height=thick))
+        rects.append(tag("rect", tip, x=min(x, zero), y=y, width=abs(x - zero), height=thick))
         if bound is not None:
             low, high = (short(axis.place(end)) for end in bound)
             whiskers += f"M{low} {middle}H{high}M{low} {short(y + 2)}v6M{high} {short(y + 2)}v6"
         if series.marks and series.marks[i] is not None:
             marks += f"M{short(axis.place(series.marks[i] or 0.0))} {short(y - 1)}v{thick + 2}"
-    yield tag("g", *bars, fill=colour_bar(colour), class_="bars")
+    yield tag("g", *rects, fill=colour_bar(place), class_="bars")
     if whiskers:
         yield tag("path", d=whiskers, stroke="var(--ink)", fill="none", class_="whiskers")
     if marks:
@@ -317,18 +307,13 @@ def _draw_box(box: Quartiles, x: float, thick: float, y: Axis, colour: str, tip:
     middle = short(x + thick / 2)
     whiskers = f"M{middle} {short(low)}V{short(q1)}M{middle} {short(q3)}V{short(high)}"
     lines = "\n".join(f"{name} {value:.2f}" for name, value in box._asdict().items())
-    return tag(
-        "g",
-        write_tip(f"{tip}\n{lines}"),
-        tag("path", d=whiskers),
-        tag("rect", x=x, y=q1, width=thick, height=max(1, q3 - q1), fill_opacity="0.25"),
-        tag("path", d=f"M{short(x)} {short(median)}h{thick}", stroke_width=2),
-        tag("path", d=f"M{short(x)} {short(mean)}h{thick}", stroke_width=2,
-             stroke_dasharray="3 3"),
-        stroke=colour,
-        fill=colour,
-        class_="box",
-    )  # fmt: skip
+    parts = [write_tip(f"{tip}\n{lines}"), tag("path", d=whiskers)]
+    size = {"x": x, "y": q1, "width": thick, "height": max(1, q3 - q1)}
+    parts.append(tag("rect", **size, fill_opacity="0.25"))
+    for value, dash in ((median, None), (mean, "3 3")):
+        way = f"M{short(x)} {short(value)}h{thick}"
+        parts.append(tag("path", d=way, stroke_width=2, stroke_dasharray=dash))
+    return tag("g", *parts, stroke=colour, fill=colour, class_="box")
 
 
 def draw_points(points: Points, names: Mapping[str, str], top: float) -> Drawing:

@@ -32,17 +32,9 @@ from polyprobe.metrics.pictures.charts import (
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points
 
 # The light colours of the pages, see report.css.
-COLOURS = {
-    "back": "#ffffff",
-    "ink": "#1b1f24",
-    "line": "#d0d7de",
-    "card": "#f5f6f8",
-    "bar-0": "#0072b2",
-    "bar-1": "#c98500",
-    "bar-2": "#009e73",
-    "bar-3": "#b3589a",
-    "bar-4": "#6b7280",
-}
+COLOURS = {"back": "#ffffff", "ink": "#1b1f24", "line": "#d0d7de", "card": "#f5f6f8"}
+BARS = ("#0072b2", "#c98500", "#009e73", "#b3589a", "#6b7280")
+COLOURS |= {f"bar-{place}": colour for place, colour in enumerate(BARS)}
 FONT = "system-ui, 'DejaVu Sans', 'Noto Sans', sans-serif"
 # Cividis: made to be read alike with and without colour blindness; lighter is higher.
 RAMP = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369",
@@ -69,9 +61,9 @@ def draw_heat(heat: Heat, names: Mapping[str, str], top: float) -> Drawing:
         (tag("path", d="M1-5h10v10h-10z", fill="none", stroke_width=2, stroke=colour), name)
         for name, colour in zip(heat.squares, FRAMES[: len(heat.squares)], strict=True)
     ]
-    heights = [start + size * (i + 0.5) for i in range(len(rows))]
-    places = zip(heights, heat.rows, strict=True)
-    labels = [write_label(x_start - 6, y, code, names) for y, code in places]
+    labels = []
+    for i, code in enumerate(heat.rows):
+        labels.append(write_label(x_start - 6, start + size * (i + 0.5), code, names))
     parts = [tag("g", *labels, text_anchor="end", class_="rows")]
     turn, labels = ") rotate(-90" if upright else "", []
     for i, code in enumerate(heat.columns):
@@ -82,8 +74,7 @@ def draw_heat(heat: Heat, names: Mapping[str, str], top: float) -> Drawing:
     parts += _draw_scale(heat, x_start, bottom + 14)
     parts += draw_key(key, x_start, bottom + 66)
     ends = (right + 8, x_start + SCALE + 24, x_start + measure_text(heat.measure) + 8)
-    width = max(*ends, find_end_of_key(key, x_start))
-    return width, bottom + 60 + 18 * len(key), parts
+    return max(*ends, find_end_of_key(key, x_start)), bottom + 60 + 18 * len(key), parts
 
 
 def _draw_cells(
@@ -99,9 +90,12 @@ def _draw_cells(
         tip = []
         # of many cells the page's script writes the tips: they are half of the bytes of a picture
         if is_small:
-            ink = None if colour is None else "#111" if _is_light(colour) else "#fff"
+            red, green, blue = bytes.fromhex(colour[1:]) if colour else (0, 0, 0)
+            ink = "#111" if red * 0.3 + green * 0.59 + blue * 0.11 > 125 else "#fff"
             label = f"{value:z.2f}" if defined else ""
-            texts.append(write_text(x + size / 2, y + size / 2, label, fill=ink))
+            texts.append(
+                write_text(x + size / 2, y + size / 2, label, fill=ink if colour else None)
+            )
             first, second = (names.get(code, code) for code in (heat.rows[i], heat.columns[j]))
             text = f"{first} – {second}\n{heat.measure} {format_number(value if defined else None)}"
             tip = [write_tip(text + heat.details.get((i, j), ""))]
@@ -110,16 +104,12 @@ def _draw_cells(
     # The page's script colours, orders and names the cells again, by these places.
     place = {"data_left": x_start, "data_top": top, "data_size": size}
     yield tag("g", *cells, class_="cells", **place)
-    frames = [
-        tag(
-            "path",
-            d=f"M{short(x_start + size * j + 1)} {short(top + size * i + 1)}"
-            f"h{size - 3}v{size - 3}h-{size - 3}z",
-            stroke=colour,
-        )
-        for colour, places in zip(FRAMES, heat.squares.values(), strict=False)
-        for i, j in places
-    ]
+    frames = []
+    for colour, places in zip(FRAMES, heat.squares.values(), strict=False):
+        for i, j in places:
+            way = f"M{short(x_start + size * j + 1)} {short(top + size * i + 1)}"
+            way += f"h{size - 3}v{size - 3}h-{size - 3}z"
+            frames.append(tag("path", d=way, stroke=colour))
     yield tag("g", *frames, "", class_="frames", fill="none", stroke_width=2, pointer_events="none")
     if texts:
         anchor = {"text_anchor": "middle", "pointer_events": "none"}
@@ -167,11 +157,6 @@ def colour_value(ramp: Sequence[str], share: float) -> str:
     return "#" + "".join(f"{round(a + (b - a) * (place - first)):02x}" for a, b in pairs)
 
 
-def _is_light(colour: str) -> bool:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return red * 0.3 + green * 0.59 + blue * 0.11 > 125
-
-
 DRAW: Mapping[type, Callable[..., Drawing]] = {
     Heat: draw_heat,
     Bars: draw_bars,
@@ -190,19 +175,11 @@ def draw_svg(picture: Picture, names: Mapping[str, str] | None = None, title: bo
     # a long title may be wider than the picture of two languages
     width = max(width, max(map(measure_text, lines), default=0) + 8)
     titles = [write_text(4, 10 + 18 * i, line, font_size=13) for i, line in enumerate(lines)]
-    return tag(
-        "svg",
-        *titles,
-        *parts,
-        xmlns="http://www.w3.org/2000/svg",
-        width=width,
-        height=height,
-        viewBox=f"0 0 {short(width)} {short(height)}",
-        font_family=FONT,
-        font_size=SIZE,
-        fill="var(--ink)",
-        role="img",
-    )
+    box = f"0 0 {short(width)} {short(height)}"
+    head: dict[str, str | float | None] = {"xmlns": "http://www.w3.org/2000/svg"}
+    head |= {"width": width, "height": height, "viewBox": box, "font_family": FONT}
+    head |= {"font_size": SIZE, "fill": "var(--ink)", "role": "img"}
+    return tag("svg", *titles, *parts, **head)
 
 
 def set_colours(svg: str) -> str:

@@ -7,11 +7,10 @@ import numpy as np
 
 from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.metrics.shared.rows import TIES
-from polyprobe.metrics.space.entries import Output, list_pairs
+from polyprobe.metrics.space.entries import Output, list_pairs, view_pairs
 from polyprobe.metrics.space.languages import read_aligned
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets
-from polyprobe.metrics.space.views import view_pairs
 
 
 def compute(module: ModuleType, sheets: Sheets, weights: str, ties: str) -> Output:

@@ -8,11 +8,10 @@ import numpy as np
 
 from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.metrics.shared.rows import TIES
-from polyprobe.metrics.space.entries import Output, list_figure
+from polyprobe.metrics.space.entries import Output, list_figure, view_pairs
 from polyprobe.metrics.space.languages import need_run, read_aligned
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, need
-from polyprobe.metrics.space.views import view_pairs
 
 DONOR = " donor"
 DONOR_ANSWERS = f"right{DONOR}"  # 1 for the candidates that are answers of the donor
@@ -31,7 +30,7 @@ def compute(module: ModuleType, sheets: Sheets, weights: str, ties: str) -> Outp
     facts = table.get("fact_id")
     if facts and any(table.get("donor", [])):
         ids = [x or fact for x, fact in zip(table["donor"], facts, strict=True)]
-        clusters = module.link_units(*name_subjects(facts, ids))
+        clusters = module.link_units(*take_subjects(facts, ids))
     options = relations, facts, weights, ties
     terms = module.compare_questions(rows, donors.rows, answers, donor_answers, *options)
     pairs, lists = [*combinations(rows, 2)], []
@@ -56,8 +55,8 @@ def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
         languages = [name for name in table if name not in _SHARED]
         need(sheet, *(name + DONOR for name in languages))
         donors = {name: sheet[name + DONOR] for name in languages}
-        further = {x: sheet[x] for x in ("query", "candidate", DONOR_ANSWERS) if x in sheet}
-        return {file: table}, {file: further | donors}
+        shared = {x: sheet[x] for x in ("query", "candidate", DONOR_ANSWERS) if x in sheet}
+        return {file: table}, {file: shared | donors}
     names = ("donor_scores", "donor_answers")
     need_run(sheets, "scores", "answers", *names)
     columns = zip(*(sheet[name] for sheet in sheets.values() for name in names), strict=False)
@@ -71,10 +70,10 @@ def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
     return tables, {file: {**x, "scores": x["donor_scores"]} for file, x in tables.items()}
 
 
-def name_subjects(*columns: Sequence[str]) -> list[list[str]]:
+def take_subjects(*columns: Sequence[str]) -> list[list[str]]:
     """Take the subjects of fact ids as P36:Q142:Q90; other ids are the facts themselves.
 
-    >>> name_subjects(["P36:Q142:Q90"], ["P36:Q38:Q220"])
+    >>> take_subjects(["P36:Q142:Q90"], ["P36:Q38:Q220"])
     [['Q142'], ['Q38']]
     """
     parts = [[fact.split(":") for fact in column] for column in columns]

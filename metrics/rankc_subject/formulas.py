@@ -41,6 +41,7 @@ from polyprobe.metrics.shared.intervals import (
 )
 from polyprobe.metrics.shared.ranks import (
     CHUNK,
+    FIRST,
     WEIGHTS,
     count_ties,
     make_curves,
@@ -94,6 +95,9 @@ class Terms(NamedTuple):
         return self.counted[:, None] - self.mixed - self.mixed + self.donor
 
 
+CHOICES = None, np.ones(1), 0.0  # of FIRST: no function, scale, what all add
+
+
 def empty_terms(languages: Sequence[str], counted: np.ndarray, none: np.ndarray) -> Terms:
     """Make the terms of queries of which no pair of languages is compared: `none`, zeros."""
     return Terms([*languages], none, none, none, none, none, np.zeros_like(counted), counted)
@@ -112,10 +116,10 @@ def compare_subjects(
 
     Scores have the same candidates, without the donor's answers; `right` marks the correct ones,
     flat over the queries. With one candidate a query is not counted. `relations` (None: one) and
-    `facts` (None: each query is one) are labels of the queries. Without parts, `Terms.right` and
-    `Terms.independent` have no pairs.
+    `facts` (None: each query is one) are labels of the queries. `weights` may be `FIRST`. Without
+    parts, `Terms.right` and `Terms.independent` have no pairs.
     """
-    check_name(weights, WEIGHTS, "weights")
+    check_name(weights, (*WEIGHTS, FIRST), "weights")
     (languages, sizes), (donors, _) = read_languages(scores), read_languages(donor_scores)
     codes = index_labels(relations, len(sizes), "relations")[1]
     numbers = np.arange(len(sizes))
@@ -127,11 +131,12 @@ def compare_subjects(
     for size, queries, items in split_by_size(sizes):
         if size == 1 or not len(pairs[0]):
             continue
-        curves, scale, rest = make_curves(size, weights)
+        curves, scale, rest = make_curves(size, weights) if weights != FIRST else CHOICES
         if with_parts:
             labels = codes[queries], numbers[queries]
-            depths, matched[queries] = _learn_depths(languages, donors, items, right[items], labels)
-        step = max(1, CHUNK // (len(languages) * size**2))
+            learnt = _learn_depths(languages, donors, items, right[items], labels, curves is None)
+            depths, matched[queries] = learnt
+        step = max(1, CHUNK // (len(languages) * size * len(scale)))
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
             first, second = (stack_curves(x, items[part], curves) for x in (languages, donors))
@@ -139,8 +144,8 @@ def compare_subjects(
             products = [_multiply(*way) + rest for way in ways]
             if with_parts:
                 marks, mask = right[items[part]], matched[queries[part], None, None]
-                places = _move_right(donors, items[part], marks, depths[part]) * scale
-                shifts = (places.reshape(first.shape) - second) * mask
+                places = _move_right(donors, items[part], marks, depths[part], curves is None)
+                shifts = ((places * scale).reshape(first.shape) - second) * mask
                 products += _multiply_parts(first - second, marks, shifts)
             terms[:, queries[part]] = np.stack(products)[:, :, *pairs]
     subject, mixed, donor = terms[:3]
@@ -169,15 +174,16 @@ def _learn_depths(
     items: np.ndarray,
     right: np.ndarray,
     labels: tuple[np.ndarray, np.ndarray],
+    choices: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Learn how deep the right answer stands, from other facts with the same rank about the donor.
 
     `labels` are relation and fact. Returns the probability that the right answer is among the first
-    j = 1 … N - 1 [queries, languages, N - 1], and marks the queries that have it: a single right
-    answer, and `CELL` facts in the relation.
+    j = 1 … N - 1 [queries, languages, N - 1], of choices the first, and marks the queries that have
+    it: a single right answer, and `CELL` facts in the relation.
     """
     (relations, facts), (n, size) = labels, items.shape
-    depths = np.zeros((n, len(languages), size - 1))
+    depths = np.zeros((n, len(languages), 1 if choices else size - 1))
     single = right.sum(axis=1) == 1
     place = right.argmax(axis=1)
     matched: np.ndarray = np.zeros(n, dtype=bool)
@@ -190,8 +196,9 @@ def _learn_depths(
         number = np.unique(facts[rows], return_inverse=True)[1]
         for k, (scores, donor) in enumerate(zip(languages, donors, strict=True)):
             better, equal = _count_around(scores[items[rows]], scores[flat])
+            share = scores[flat][:, None] if choices else prefix_shares(better, equal, size)
             # the mean over the cell, less the fact itself
-            reached = np.column_stack([prefix_shares(better, equal, size), np.ones(len(rows))])
+            reached = np.column_stack([share, np.ones(len(rows))])
             better, equal = _count_around(donor[items[rows]], donor[flat])
             cells = join_ranks(better + (equal + 1) / 2, number)
             fact = np.unique(cells * len(rows) + number, return_inverse=True)[1]
@@ -228,7 +235,11 @@ def join_ranks(ranks: np.ndarray, facts: np.ndarray, minimum: int = CELL) -> np.
 
 
 def _move_right(
-    donors: list[np.ndarray], items: np.ndarray, right: np.ndarray, depths: np.ndarray
+    donors: list[np.ndarray],
+    items: np.ndarray,
+    right: np.ndarray,
+    depths: np.ndarray,
+    choices: bool,
 ) -> np.ndarray:
     """Move the right answer in the rankings about the donor to the depths [queries, L, N, N - 1].
 
@@ -238,14 +249,16 @@ def _move_right(
     size = items.shape[1]
     place = right.argmax(axis=1)
     rows = np.arange(len(items))
-    shares = np.empty((len(items), len(donors), size, size - 1))
+    shares = np.empty((len(items), len(donors), size, depths.shape[-1]))
     for k, donor in enumerate(donors):
         scores = donor[items]
         answer = scores[rows, place][:, None]
-        counts = np.stack(count_ties(scores)).transpose(0, 2, 1).astype(np.intp)
-        better, equal = counts[0] - (answer > scores), counts[1] - (answer == scores)
-        equal = np.maximum(equal, 1)
-        share = prefix_shares(better, equal, size)  # j = N - 1 is 1: the others are N - 1
+        if choices:
+            share = (scores / np.where(answer < 1, 1 - answer, 1))[..., None]
+        else:
+            counts = np.stack(count_ties(scores)).transpose(0, 2, 1).astype(np.intp)
+            better, equal = counts[0] - (answer > scores), counts[1] - (answer == scores)
+            share = prefix_shares(better, np.maximum(equal, 1), size)  # of N - 1 others
         before = np.concatenate([np.zeros((*share.shape[:-1], 1)), share[..., :-1]], axis=-1)
         depth = depths[:, k, None]
         shares[:, k] = (1 - depth) * share + depth * before
@@ -273,8 +286,7 @@ def find_terms(name: str, terms: Terms) -> Figure:
     """Compute a figure of RATIOS or MEANS by pair."""
     pairs = name_pairs(terms.languages)
     if name in MEANS:
-        values = MEANS[name](terms)
-        return mean_of(pairs, values, terms.counted, share=name == "rankc_donor")
+        return mean_of(pairs, MEANS[name](terms), terms.counted, share=name == "rankc_donor")
     numerators, counted = RATIOS[name](terms)
     table = np.empty((len(counted), 2 * len(pairs) + 1))
     table[:, : len(pairs)], table[:, -1] = numerators, 1
@@ -310,6 +322,7 @@ def measure_rankc_subject(
     columns = (predictions, references, donor_predictions, donor_references)
     rows = {x: Rows(*read_rows(y, x)) for x, y in zip(INPUTS, columns, strict=True)}
     read_languages(rows)
+    check_name(weights, WEIGHTS, "weights")
     first, second = ({x: rows[f"{start}{x}"] for x in INPUTS[:2]} for start in ("", "donor_"))
     known_answers, groups = (answers, donor_answers), options.get("groups")
     terms = compare_questions(first, second, *known_answers, groups, weights=weights, ties=ties)

@@ -6,11 +6,10 @@ from types import ModuleType
 import numpy as np
 
 from polyprobe.metrics.shared.rows import TIES
-from polyprobe.metrics.space.entries import Output, list_means, note_ties, pick
+from polyprobe.metrics.space.entries import Output, list_means, note_ties, pick, view_bars
 from polyprobe.metrics.space.languages import read_scores
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets
-from polyprobe.metrics.space.views import view_bars
 
 
 def compute(module: ModuleType, sheets: Sheets, k: str, ties: str) -> Output:
@@ -27,8 +26,7 @@ def compute(module: ModuleType, sheets: Sheets, k: str, ties: str) -> Output:
     for name in names if len(of) > 1 else ():  # the queries of all languages are drawn at once
         table = np.column_stack([figures[name] for figures in values.values()])
         chances = [result[f"{name}_chance"] for result in results.values()]
-        is_share = name != "mean_rank"
-        entries += list_means(of, name, table, chances, share=is_share, **options)[:1]
+        entries += list_means(of, name, table, chances, share=name != "mean_rank", **options)[:1]
     for place, result in zip(of, results.values(), strict=True):
         n = result["n_queries"]
         entries += [pick(result, place, name, n, result[f"{name}_chance"]) for name in names]

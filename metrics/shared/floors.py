@@ -55,20 +55,11 @@ def compare_names(pairs: Sequence[tuple[str, str]]) -> tuple[np.ndarray, np.ndar
     >>> compare_names([("Night", "nacht")])
     (array([0.25]), array([ True]))
     """
-    from scipy.sparse import csr_array  # here: audits of datasets import this module
-
-    number: dict[str, int] = {}
-    places = np.array([[number.setdefault(x, len(number)) for x in pair] for pair in pairs], int)
-    first, second = places.reshape(-1, 2).T
-    names = [name.strip().casefold() for name in number]
-    sets = [{*map("".join, pairwise(name))} for name in names]
-    column: dict[str, int] = {}
-    columns = [column.setdefault(bigram, len(column)) for bigrams in sets for bigram in bigrams]
-    ends: np.ndarray = np.insert(np.cumsum([len(x) for x in sets], dtype=int), 0, 0)
-    shape = (len(sets), max(len(column), 1))
-    marks = csr_array((np.ones(len(columns)), columns, ends), shape=shape)
-    both = marks[first].multiply(marks[second]).sum(axis=1)
-    total = np.diff(ends)[first] + np.diff(ends)[second]
-    shares = np.divide(2 * both, total, out=np.zeros(len(first)), where=total > 0)
-    initials = np.array([name[:1] for name in names] or [""])
-    return shares, initials[first] == initials[second]
+    folded = {name: name.strip().casefold() for pair in pairs for name in pair}
+    bigrams = {name: frozenset(map("".join, pairwise(x))) for name, x in folded.items()}
+    sets = [(bigrams[first], bigrams[second]) for first, second in pairs]
+    shared = np.array([len(first & second) for first, second in sets], dtype=np.float64)
+    total = np.array([len(first) + len(second) for first, second in sets])
+    shares = np.divide(2 * shared, total, out=np.zeros(len(pairs)), where=total > 0)
+    initials = [folded[first][:1] == folded[second][:1] for first, second in pairs]
+    return shares, np.array(initials, dtype=bool)

@@ -45,18 +45,16 @@ ARGUMENTS = frozenset(
     {
         *RESAMPLING,
         *("answers", "donor_answers", "donor_predictions", "donor_references", "k", "language"),
-        *("languages", "log", "n_candidates", "p", "predictions", "prompts", "references"),
-        *("single_token", "subjects", "ties", "weights"),
+        *("languages", "log", "match", "n_candidates", "names", "p", "predictions", "prompts"),
+        *("digits", "questions", "references", "single_token", "subjects", "ties", "weights"),
     }
 )
 """The arguments of all metrics of polyprobe: `evaluate.combine` passes each to every metric."""
 
 _LABELS = ("groups", "clusters", "subjects")
 _PLAIN = frozenset({str, int, float, bool, type(None)})
-_EXPECTED = {  # of an entry and of a list; other columns have texts
-    "float64": ("a number", "numbers"),
-    "int64": ("an index from 0", "indices"),
-}
+# Of an entry and of a list; other columns have texts.
+_EXPECTED = {"float64": ("a number", "numbers"), "int64": ("an index from 0", "indices")}
 _LARGEST, _FURTHEST = 2**1023, 2**63  # integers that fit into float64, int64
 
 
@@ -69,6 +67,7 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
     """
 
     columns: ClassVar[Mapping[str, Any]]  # of a query, and their types
+    texts: ClassVar[Mapping[str, Any]] = {}  # the same if the predictions are texts
     citation: ClassVar[str] = ""  # BibTeX
     # Whether `references` are the indices of correct candidates: `answers` then are another name
     # for them, which counts if both are given, and a row can be one index.
@@ -129,6 +128,12 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
     ) -> None:
         """Add queries: one entry of each column for each query."""
         inputs = {"predictions": predictions, "references": references, **arguments}
+        if self.texts and self.writer is None:
+            first = unpack(predictions)
+            while isinstance(first, list | tuple) and first:
+                first = first[0]
+            columns = self.texts if isinstance(first, str) else self.columns
+            self._module_info.features = datasets.Features(dict(columns))
         for name in arguments:
             if name not in self.features and not (self.gold and name == "answers"):
                 self._refuse(name, [*self.features])
@@ -195,7 +200,8 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
             elif not nested:
                 entries.append(_read_value(entry, kind, f"{place} is {{}}; expected {expected}"))
             else:
-                single = self.gold and name == "references" and type(entry) is int
+                kinds = {int, str} if kind == TEXT.dtype else {int}
+                single = self.gold and name == "references" and type(entry) in kinds
                 values = _list([entry] if single else entry, place, f"a list of {several}")
                 fault = f"{{}} in {place}; expected {expected}"
                 entries.append([_read_value(value, kind, fault) for value in values])

@@ -31,6 +31,9 @@ WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 """From a name to the unnormalised weights of ranks j = 1 ... N, given N - j."""
 
+FIRST = "first"
+"""Weights of free answers: scores are probabilities of an answer, 0 of all if it names none."""
+
 Curves = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Weights = str | Callable[[int], np.ndarray]
 
@@ -101,11 +104,7 @@ def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
 
 
 def compare_rankings(
-    first: np.ndarray,
-    second: np.ndarray,
-    sizes: np.ndarray,
-    weights: str = "softmax",
-    ties: str = "expected",
+    first: np.ndarray, second: np.ndarray, sizes: np.ndarray, weights: str, ties: str = "expected"
 ) -> np.ndarray:
     """Compute the RankC of each query, from the flat scores of the same candidates."""
     # sum_j w_j * |top_j & top_j'| / j for j = 1 ... N (Qi et al. 2023, equations 2 to 5).
@@ -119,11 +118,15 @@ def compare_rankings(
     return values
 
 
-def stack_curves(languages: list[np.ndarray], items: np.ndarray, curves: Curves) -> np.ndarray:
+def stack_curves(
+    languages: list[np.ndarray], items: np.ndarray, curves: Curves | None
+) -> np.ndarray:
     """Compute the vectors of some queries in all languages [queries, languages, values]."""
+    if curves is None:  # the scores of FIRST
+        return np.stack([flat[items] for flat in languages], axis=1)
     n, size = items.shape
     shares = curves(*count_ties(np.concatenate([flat[items] for flat in languages])))
-    of_languages = shares.reshape(size, len(languages), n, size - 1)
+    of_languages = shares.reshape(size, len(languages), n, -1)
     return of_languages.transpose(2, 1, 0, 3).reshape(n, len(languages), -1)
 
 

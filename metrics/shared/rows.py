@@ -88,19 +88,12 @@ def mark_right(
 
 
 def check_answers(
-    answers: Answers | Sequence[int] | None,
-    n_queries: int,
-    name: str = "references",
-    minimum: int = 1,
+    answers: Answers | Sequence[int] | None, size: int, name: str = "references", minimum: int = 1
 ) -> Answers:
     """List the answers of each query, `minimum` or more; a single index is a list of one."""
     if answers is None:
         raise ValueError(f"no {name}; pass {name}=[[right indices of query 0], …]")
-    _check_column(answers, name)
-    if not len(answers):
-        raise ValueError(f"no queries in {name!r}")
-    if len(answers) != n_queries:
-        raise ValueError(f"{n_queries} queries in 'predictions', {len(answers)} in {name!r}")
+    check_length(answers, size, name)
     lists = [[right] if isinstance(right, int | np.integer) else right for right in answers]
     for query, right in enumerate(lists):
         if not hasattr(right, "__len__"):
@@ -163,6 +156,10 @@ def read_choices(predictions: Choices) -> np.ndarray:
 def read_indices(values: Sequence[Any] | np.ndarray, name: str) -> np.ndarray:
     """Read the chosen indices of a column."""
     indices = np.array(values)
+    if indices.dtype.kind == "U":
+        raise ValueError(
+            f"{name!r} has texts; pass names={{entity: {{language: names}}}} with them"
+        )
     for place in np.argwhere((indices < 0) | (indices > _LAST))[:1]:
         text = f"query {place[0]} of {name!r} has {indices[*place]}"
         raise ValueError(f"{text}; expected an index from 0 to {_LAST}")
@@ -196,17 +193,21 @@ def find_right(choices: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndar
 
 def check_length(column: Sequence[Any], size: int, name: str) -> None:
     """Raise ValueError unless a column has `size` entries and at least one."""
-    _check_column(column, name)
-    if len(column) != size:
-        raise ValueError(f"{size} queries in 'predictions', {len(column)} in {name!r}")
-    if not size:
-        raise ValueError("no queries in 'predictions'")
-
-
-def _check_column(column: Sequence[Any] | None, name: str) -> None:
     if isinstance(column, str) or not hasattr(column, "__len__"):
         text = f"{name!r} is {column!r:.80}; expected a list with an entry for each query"
         raise ValueError(text)
+    if len(column) != size:
+        raise ValueError(f"{size} queries in 'predictions', {len(column)} in {name!r}")
+    if not size:
+        raise ValueError(f"no queries in {name!r}")
+
+
+def check_texts(column: Sequence[Any], size: int, name: str) -> None:
+    """Raise ValueError unless a column has `size` texts."""
+    check_length(column, size, name)
+    for query, text in enumerate(column):
+        if not isinstance(text, str):
+            raise ValueError(f"query {query} of {name!r} is {text!r:.60}; expected a text")
 
 
 def read_depths(k: int | Collection[int]) -> list[int]:
@@ -221,31 +222,37 @@ def read_depths(k: int | Collection[int]) -> list[int]:
     return [int(depth) for depth in dict.fromkeys(depths)]
 
 
-def pick_counted(mask: Collection[bool], groups: Sequence[Hashable] | None) -> list[int]:
-    """List the indices of the queries that a figure counts: the bootstrap draws from these only.
+def summarize_counted(
+    measures: Mapping[str, np.ndarray], mask: np.ndarray, **options: Any
+) -> dict[str, Any]:
+    """Compute the means of shares over the queries of a mask, by `intervals.summarize`.
 
-    A group without a counted query keeps its first query, as an undefined value: the group then
-    appears in the results, and the macro average can count it as 0 or skip it.
-
-    >>> pick_counted([True, False, False, False], ["P36", "P36", "P19", "P19"])
-    [0, 2]
+    The bootstrap draws from these only: in a draw from all, a group's only query that counts would
+    often be missing, and the group with it. A group without one keeps its first query, as an
+    undefined value: the group then appears in the results, and the macro average can count it as 0
+    or skip it. `n_queries` of a group is the number of those that count.
     """
+    from polyprobe.metrics.shared.intervals import share, summarize  # here: it imports scipy
+
+    for name in ("groups", "clusters"):
+        if options.get(name) is not None:
+            check_length(options[name], len(mask), name)
+    groups = options.get("groups")
     labels = [None] * len(mask) if groups is None else groups
-    without = {label for label, n in count_by_group(mask, labels).items() if not n}
-    places = []
+    sizes: dict[Hashable, int] = dict.fromkeys(labels, 0)
+    for counts, label in zip(mask, labels, strict=True):
+        sizes[label] += bool(counts)
+    without, places = {label for label, n in sizes.items() if not n}, []
     for place, (counts, label) in enumerate(zip(mask, labels, strict=True)):
         if counts or label in without:
             places.append(place)
             without.discard(label)
-    return places
-
-
-def count_by_group(mask: Iterable[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:
-    """Count the counted queries of each group, in order of first occurrence."""
-    sizes = dict.fromkeys(groups, 0)
-    for counts, label in zip(mask, groups, strict=True):
-        sizes[label] += bool(counts)
-    return sizes
+    options |= {name: take(options.get(name), places) for name in ("groups", "clusters")}
+    parts = {name: share(np.where(mask, x, np.nan)[places]) for name, x in measures.items()}
+    result = summarize(parts, **options)
+    for label, figures in result.get("by_group", {}).items():
+        figures["n_queries"] = sizes[label]
+    return result
 
 
 def take(labels: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:

@@ -64,21 +64,16 @@ def read_aligned(sheets: Sheets) -> LanguageScores:
     """Read scores of at least two languages with the same facts in the same order."""
     scores = read_scores(sheets)
     _check_languages(scores.rows)
-    first, *rest = scores.rows
-    for name in rest:
-        _check_like(scores, first, name)
-    return scores
-
-
-def _check_like(scores: LanguageScores, first: str, name: str) -> None:
-    """Reject a language whose pools or correct answers differ from those of the first."""
-    place = f"in {name!r} than in {first!r}; expected the same"
-    sizes = [[len(row) for row in scores.rows[language]] for language in (first, name)]
-    answers = [[*map(list, scores.answers.get(language, []))] for language in (first, name)]
+    first = next(iter(scores.rows))
+    sizes = {name: [len(row) for row in rows] for name, rows in scores.rows.items()}
+    answers = {name: [*map(list, rows)] for name, rows in scores.answers.items()}
     for kind, columns in (("candidates", sizes), ("correct answers", answers)):
-        for row, (expected, value) in enumerate(zip(*columns, strict=False), 1):
-            if expected != value:
-                raise ValueError(f"row {row} has other {kind} {place}")
+        for name, column in columns.items():
+            for row, (expected, value) in enumerate(zip(columns[first], column, strict=False), 1):
+                if expected != value:
+                    place = f"in {name!r} than in {first!r}; expected the same"
+                    raise ValueError(f"row {row} has other {kind} {place}")
+    return scores
 
 
 def read_language_choices(sheets: Sheets) -> LanguageChoices:

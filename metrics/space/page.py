@@ -87,8 +87,7 @@ def load_formulas(app: str, name: str) -> ModuleType:
     """Load the module formulas.py in the folder of an app.py, by `evaluate`."""
     # In a Space it has relative imports, for `evaluate`, so app.py cannot import it. The Hub runs
     # every Space in a folder called `app`: its name does not show the metric.
-    path = Path(app).resolve().with_name(f"{name}.py")
-    metric = evaluate.load(str(path), keep_in_memory=True)
+    metric = evaluate.load(str(Path(app).resolve().with_name(f"{name}.py")), keep_in_memory=True)
     return sys.modules[metric.measure.__module__]
 
 

@@ -11,8 +11,8 @@ RUN_FORMATS = {
     "eval-results": "hub_results.write_eval_results",
     "model-index": "hub_results.write_model_index",
     "every-eval-ever": "every_eval_ever.write_every_eval_ever",
-    "csv": "tables.write_csv",
-    "latex": "tables.write_latex",
+    "csv": "exported.write_figures",
+    "latex": "exported.write_latex",
 }
 # Formats that the Hub shows with other models' results, and the fields that note a partial run.
 SHOWN = {"eval-results": "notes", "model-index": "metrics' names and args"}

@@ -11,8 +11,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from polyprobe.analysis.figures.declaration import INFINITE
-from polyprobe.analysis.figures.figures import FIGURES, find_figure
+from polyprobe.analysis.figures.figures import FIGURES, INFINITE, find_figure
 from polyprobe.analysis.figures.results import FigureRow
 from polyprobe.system.files import read_toml
 
@@ -21,7 +20,7 @@ from .exported import Exported, write_export
 SCHEMA = "0.3.0"
 UNKNOWN = "unknown"
 # The schema requires figures to be better higher or lower.
-DIRECTED = {figure.name for figure in FIGURES if figure.scale.lower_is_better is not None}
+DIRECTED = {figure.name for figure in FIGURES if figure.lower_is_better is not None}
 BOUNDS = {INFINITE: "Infinity", -INFINITE: "-Infinity"}  # JSON has no infinity
 
 
@@ -75,7 +74,6 @@ def make_record(exported: Exported) -> dict[str, Any]:
 def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
     """Describe one figure of a language, of all languages, or a mean."""
     settings, figure = exported.settings, find_figure(row.figure, exported.settings.kind)
-    scale = figure.scale
     name = f"polyprobe.{row.figure}".replace("@", "_at_")
     if row.figure == "accuracy" and settings.kind == "scores":  # a name of the archive
         name = row.figure
@@ -100,11 +98,11 @@ def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
             "evaluation_description": figure.definition,
             "metric_id": name,
             "metric_name": figure.title,
-            "metric_unit": "proportion" if scale.highest == 1 else "rank",
-            "lower_is_better": scale.lower_is_better,
+            "metric_unit": "proportion" if figure.highest == 1 else "rank",
+            "lower_is_better": figure.lower_is_better,
             "score_type": "continuous",
-            "min_score": BOUNDS.get(scale.lowest, scale.lowest),
-            "max_score": BOUNDS.get(scale.highest, scale.highest),
+            "min_score": BOUNDS.get(figure.lowest, figure.lowest),
+            "max_score": BOUNDS.get(figure.highest, figure.highest),
         },
         "score_details": score,
         "generation_config": {"additional_details": {**protocol, "rows": exported.selection}},

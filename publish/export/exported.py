@@ -1,25 +1,23 @@
-"""The input of exports: a run's settings and figures, and the dataset's name on the Hub."""
+"""The input of exports, a run's settings, figures and names; its figures as CSV and LaTeX."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.analysis.figures.results import (
-    FigureRow,
-    list_rows_of_relations,
-    list_rows_of_run,
-    read_results,
-)
+from polyprobe.analysis.figures import results as reader
 from polyprobe.publish.hub import check_repository_name
+from polyprobe.report.finding import Column, Table
+from polyprobe.report.show import to_csv
 from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.files import hash_json, is_hash, write_text
 from polyprobe.system.messages import PolyprobeError
+from polyprobe.system.text import clean
 
 MANY = 10  # more languages than this are counted, not listed
 MARK = "made by `polyprobe export`"
@@ -32,8 +30,8 @@ class Exported(NamedTuple):
     folder: Path  # of the run
     settings: Settings
     results: Mapping[str, Any]  # content of results.json
-    rows: list[FigureRow]  # figures of all rows
-    of_relations: list[FigureRow]
+    rows: list[reader.FigureRow]  # figures of all rows
+    of_relations: list[reader.FigureRow]
     options: dict[str, str]  # those of the figures that are not the default
     dataset_id: str | None  # OWNER/NAME on the Hub; None for a folder without a name there
     config: str  # `default` for a dataset in memory
@@ -75,7 +73,7 @@ class Exported(NamedTuple):
 def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     """Read a run folder for export; refuse missing, outdated or damaged results."""
     run = Run(folder)
-    settings, results = run.settings(), read_results(run)
+    settings, results = run.settings(), reader.read_results(run)
     if subset := results.get("subset"):
         raise PolyprobeError(
             f"{folder}/results.json is of a part of the scored rows "
@@ -95,8 +93,8 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
         folder,
         settings,
         results,
-        list_rows_of_run(results),
-        list_rows_of_relations(results),
+        reader.list_rows_of_run(results),
+        reader.list_rows_of_relations(results),
         options,
         name,
         settings.config or "default",
@@ -136,3 +134,31 @@ def write_export(file: Path, text: str) -> Path:
 def as_yaml(value: object) -> str:
     """Write YAML as huggingface_hub writes it, below a line that marks an export."""
     return f"# {MARK}\n{yaml_dump(value, sort_keys=False)}"
+
+
+def write_figures(exported: Exported, output: Path | None) -> Path:
+    """Write `results.csv`: one row for each figure and language or pair, as in `FigureRow`."""
+    # Numbers have all digits, so that reading gives the same floats; undefined values are empty.
+    # The signature lets a reader concatenate tables of several runs.
+    columns = [Column(name) for name in (*reader.FigureRow._fields, "signature")]
+    signature = exported.signature  # takes 10 ms
+    rows = [[*row, signature] for row in (*exported.rows, *exported.of_relations)]
+    text = to_csv(Table(columns, rows))
+    return write_export(output or exported.folder / "results.csv", text)
+
+
+def write_latex(exported: Exported, output: Path | None, peers: Sequence[Exported] = ()) -> Path:
+    """Write `table.tex`: the table of `polyprobe board`, here also of a single run."""
+    # these imports take a second, and CSV does without
+    from polyprobe.analysis.board.board import make_board
+    from polyprobe.report.findings.board import write_models
+
+    runs = [exported, *peers]
+    for run in runs:
+        if all(row.value is None for row in run.rows):
+            raise run.no_figure()
+    board = make_board([run.folder for run in runs])
+    signatures = ("|".join([run.settings.signature, *run.listed_options]) for run in runs)
+    table = write_models(board, ".tex", f"{exported.dataset_name}/{exported.config}")
+    head = [f"% {MARK}", *(clean(f"% {x}") for x in signatures)]
+    return write_export(output or exported.folder / "table.tex", "\n".join([*head, table]))

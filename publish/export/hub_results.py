@@ -6,19 +6,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub as hub
 import yaml
-from huggingface_hub import (
-    EvalResult,
-    EvalResultEntry,
-    eval_result_entries_to_yaml,
-    metadata_load,
-    metadata_save,
-)
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
 from polyprobe.analysis.figures.figures import find_figure
 from polyprobe.analysis.figures.results import MEAN, mean_known
 from polyprobe.metrics.joint import HEADLINES
+from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.system.files import write_whole
 from polyprobe.system.messages import PolyprobeError, one_line
 
@@ -46,7 +41,7 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
         notes = (exported.selection, scoring, bounds, chance, floor, exported.signature)
         # Without `source` and `dataset.revision`: a run in a folder has no URL, and identifies its
         # data by hashes (in the signature), not by a commit.
-        entry = EvalResultEntry(
+        entry = hub.EvalResultEntry(
             dataset_id=exported.dataset_id,
             task_id=f"{exported.config}_{row.figure}",
             value=row.value,
@@ -58,7 +53,7 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
         raise exported.no_figure()
     name = f"polyprobe-{exported.dataset_id.rpartition('/')[2]}-{exported.config}.yaml"
     file = output or exported.folder / ".eval_results" / name
-    return write_export(file, as_yaml(eval_result_entries_to_yaml(entries)))
+    return write_export(file, as_yaml(hub.eval_result_entries_to_yaml(entries)))
 
 
 def write_model_index(exported: Exported, output: Path | None) -> Path:
@@ -74,9 +69,7 @@ def merge_model_index(exported: Exported, card: Path) -> Path:
     metadata = read_metadata(card)
     index = metadata.get(KEY) or []
     try:
-        models = [
-            {**model, "results": list(_others(model["results"], exported))} for model in index
-        ]
+        models = [{**x, "results": list(_others(x["results"], exported))} for x in index]
     except (AttributeError, KeyError, TypeError) as error:
         raise PolyprobeError(f"{card}: its {KEY} is not as the Hub expects ({error!r})") from error
     made = make_index(exported)
@@ -85,7 +78,7 @@ def merge_model_index(exported: Exported, card: Path) -> Path:
 
     def save(part: Path) -> None:
         shutil.copyfile(card, part)
-        metadata_save(part, {**metadata, KEY: made})
+        hub.metadata_save(part, {**metadata, KEY: made})
 
     write_whole(card, save, "the card is unchanged")
     return card
@@ -107,7 +100,7 @@ def make_index(exported: Exported) -> list[dict[str, Any]]:
     return eval_results_to_model_index(exported.settings.model_name, results)
 
 
-def make_result(exported: Exported, figure: str, language: str, value: float) -> EvalResult:
+def make_result(exported: Exported, figure: str, language: str, value: float) -> hub.EvalResult:
     """Make one result; means have the signature and no split."""
     settings, mean = exported.settings, language == MEAN
     title = find_figure(figure, settings.kind).title
@@ -119,8 +112,9 @@ def make_result(exported: Exported, figure: str, language: str, value: float) ->
         if names := getattr(settings, name):
             args[name] = "+".join(names)
     args |= exported.options
-    return EvalResult(
-        task_type="fill-mask" if settings.kind == "predictions" else "multiple-choice",
+    free = "text-generation" if protocol_of(settings.scoring).answers else "multiple-choice"
+    return hub.EvalResult(
+        task_type="fill-mask" if settings.kind == "predictions" else free,
         task_name=TASK,
         dataset_type=exported.dataset_name,
         dataset_name=exported.dataset_name.rpartition("/")[2],
@@ -151,7 +145,7 @@ def _others(results: list[dict[str, Any]], exported: Exported) -> Iterator[dict[
 def read_metadata(card: Path) -> dict[str, Any]:
     """Read a card's metadata, {} without any."""
     try:
-        metadata = metadata_load(card)
+        metadata = hub.metadata_load(card)
         unclosed = metadata is None and card.read_text("utf-8-sig").lstrip().startswith("---\n")
     except FileNotFoundError:
         raise PolyprobeError(

@@ -2,15 +2,13 @@
 
 from collections.abc import Container, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 from polyprobe.system.files import write_text, write_whole
 from polyprobe.system.messages import PolyprobeError
 
-# Modules and functions, which return {file name: text} for a configuration. They are
-# imported when needed, because the command line reads the names.
-HARNESSES = {"lm-eval": "lm_eval.render_lm_eval", "lighteval": "lighteval.render_lighteval"}
+# Functions of `tasks`, which return {file name: text} for a configuration.
+HARNESSES = {"lm-eval": "render_lm_eval", "lighteval": "render_lighteval"}
 SCORINGS = ("bmlama", "object")
 EXPORTED = ("polyprobe_", "_polyprobe_", "__pycache__")
 
@@ -31,14 +29,11 @@ def export_dataset(
     # asks too, are written as Parquet files, and are a second task.
     import pyarrow.parquet as pq
 
-    from .configuration import read_configuration
+    from . import tasks  # takes seconds, and the command line reads the names above
 
-    module, _, function = HARNESSES[harness].partition(".")
-    render = getattr(import_module(f".{module}", __name__), function)
-    configuration = read_configuration(folder, config, languages, dataset_id)
-    configuration = configuration._replace(scoring=scoring)
+    configuration = tasks.read_configuration(folder, config, languages, dataset_id, scoring)
     donors = configuration.ask_donors(output)
-    texts = render(configuration, donors)
+    texts = getattr(tasks, HARNESSES[harness])(configuration, donors)
     if output.exists() and not output.is_dir():
         raise PolyprobeError(f"{output} is a file; give a folder with --output")
     names = {path.name for path in output.glob("*")}
@@ -63,8 +58,8 @@ def remove_stale(output: Path, stem: str, texts: Container[str]) -> None:
     """Remove the files of a group of lm-eval that only an earlier export had."""
     # Its tasks include the file that those of the group share.
     shared, tasks = output / f"_{stem}_yaml", output.glob("polyprobe_*.yaml")
-    own = [x for x in tasks if f"include: {shared.name}\n" in x.read_text("utf-8")]
-    for path in (shared, output / f"{stem}.yaml", *own):
+    members = [x for x in tasks if f"include: {shared.name}\n" in x.read_text("utf-8")]
+    for path in (shared, output / f"{stem}.yaml", *members):
         if path.name not in texts:
             path.unlink(missing_ok=True)
 

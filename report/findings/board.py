@@ -36,6 +36,8 @@ def make_board_finding(board: Board) -> Finding:
         parts.append(Part("Figures by language", tables))
     title = f"{n} {'model' if n == 1 else 'models'} on {board.data}"
     differing = ", ".join(board.differing)
+    datasets = dict.fromkeys(entry.settings.dataset for entry in board.entries)
+    data = [x for x in datasets if _NAME.fullmatch(x) and not Path(x).exists()]  # on the Hub
     return Finding(
         title,
         parts,
@@ -54,7 +56,7 @@ def make_board_finding(board: Board) -> Finding:
         ],
         pictures=pictures,
         choices={x: {"figure": board.figures[x.partition("-")[0]].title} for x in pictures},
-        links=_list_data(board),
+        links=[(name, f"{HUB}datasets/{name}") for name in data],
     )
 
 
@@ -64,7 +66,7 @@ def list_models(board: Board, figures: Sequence[str], with_titles: bool = False)
     columns = [Column("model", Role.LABEL), full_name]
     for name in figures:
         figure, width = board.figures[name], 0 if name in board.columns else None
-        options = (name, width, figure.scale.highest == 1.0, figure.definition)
+        options = (name, width, figure.highest == 1.0, figure.definition)
         head = figure.title if with_titles else figure.heading
         columns.append(Column(head, Role.ESTIMATE, *options))
     # a column of equal numbers takes the room of a figure
@@ -94,13 +96,6 @@ def _find_address(settings: Settings) -> str:
     return f"{HUB}{settings.model}" if is_commit and _NAME.fullmatch(settings.model) else ""
 
 
-def _list_data(board: Board) -> list[tuple[str, str]]:
-    """List the datasets that have a name as on the Hub and are no folders here, and addresses."""
-    names = dict.fromkeys(entry.settings.dataset for entry in board.entries)
-    hub = [name for name in names if _NAME.fullmatch(name) and not Path(name).exists()]
-    return [(name, f"{HUB}datasets/{name}") for name in hub]
-
-
 def list_trends(board: Board) -> Table:
     """List the trends of the columns' figures."""
     columns = Column.read("trends")
@@ -125,15 +120,13 @@ def _list_languages(board: Board, name: str, languages: Sequence[str] = ()) -> T
     if not any(x.languages for x in values):
         return None
     figure = board.figures[name]
-    languages, percent = languages or board.languages, figure.scale.highest == 1.0
+    languages, percent = languages or board.languages, figure.highest == 1.0
     head = [Column("model", Role.LABEL), Column("mean", percent=percent)]
     columns = [*head, *(Column(x, percent=percent) for x in languages)]
     best = {x: board.mark_best(name, x) for x in languages}
     rows = []
-    for place, (entry, value) in enumerate(zip(board.entries, values, strict=True)):
-        cells = (
-            Cell(value.languages.get(x), None, best[x][place], x in value.low) for x in languages
-        )
+    for i, (entry, value) in enumerate(zip(board.entries, values, strict=True)):
+        cells = (Cell(value.languages.get(x), None, best[x][i], x in value.low) for x in languages)
         rows.append([entry.name, value.mean, *cells])
     return Table(columns, rows, figure.heading, limit=0, folded=figure.title)
 
@@ -148,7 +141,7 @@ def _explain_marks(board: Board) -> list[str]:
 
 
 def _list_notes(board: Board) -> list[str]:
-    notes = [f"{board.described}; sorted by {board.sort}", PLUS_MINUS]
+    notes = [f"{board.describe()}; sorted by {board.sort}", PLUS_MINUS]
     if any(board.find_floor(name) is not None for name in board.columns):
         notes.append("floor: the highest of any model's run, of a ranking without knowledge")
     notes += _explain_marks(board)
@@ -173,10 +166,8 @@ def write_models(board: Board, ending: str, data: str = "") -> str:
         below = "; below, accuracy by language"
         parts = (board.languages[i : i + ACROSS] for i in range(0, len(board.languages), ACROSS))
         tables += filter(None, (_list_languages(board, "accuracy", part) for part in parts))
-    shared = "; ".join([data or board.data, *(f"{x} {y}" for x, y in board.shared.items())])
-    caption = (
-        f"Means over languages and pairs with 95% intervals, shares in percent, on {shared}{below}."
-    )
+    about = f"with 95% intervals, shares in percent, on {board.describe(data)}{below}."
+    caption = f"Means over languages and pairs {about}"
     marks = "; ".join(_explain_marks(board))
     return to_latex(tables, f"{caption} {marks[:1].upper()}{marks[1:]}." if marks else caption)
 
@@ -186,7 +177,15 @@ def _draw(board: Board) -> dict[str, Picture]:
     pictures: dict[str, Picture] = {}
     # as figure 4 of Qi et al. 2023, if a parameter count is known
     if any(count is not None for count in board.list_values(PARAMETERS)):
-        pictures |= {f"{name}-size": _draw_over_size(board, name) for name in board.columns}
+        for name in board.columns:
+            title, line, slope = board.figures[name].title, None, board.fit_slope(name)
+            heading = title
+            if slope:
+                ends = f"{slope.low:+z.4f} to {slope.high:+z.4f}"
+                heading += f": {slope.slope:+z.4f} per doubling ({ends}), {slope.n} models"
+                line = (slope.slope, slope.intercept)
+            points = _list_points(board, PARAMETERS, name)
+            pictures[f"{name}-size"] = Points(heading, points, PARAMETERS, title, line, True)
     for name in board.columns:
         title, labels = board.figures[name].title, [entry.name for entry in board.entries]
         bounds = [entry.values[name].interval for entry in board.entries]
@@ -201,17 +200,6 @@ def _draw(board: Board) -> dict[str, Picture]:
             title += f": r = {r:z.3f} ({low:z.3f} to {high:z.3f}), {n} models"
         pictures[f"{name}-accuracy"] = Points(title, _list_points(board, "accuracy", name), x, y)
     return pictures
-
-
-def _draw_over_size(board: Board, name: str) -> Points:
-    slope, figure = board.fit_slope(name), board.figures[name]
-    title, line = figure.title, None
-    if slope:
-        low, change, high = (f"{x:+z.4f}" for x in (slope.low, slope.slope, slope.high))
-        title += f": {change} per doubling ({low} to {high}), {slope.n} models"
-        line = (slope.slope, slope.intercept)
-    points = _list_points(board, PARAMETERS, name)
-    return Points(title, points, PARAMETERS, figure.title, line, True)
 
 
 def _list_points(board: Board, x: str, y: str) -> list[Point]:

@@ -75,15 +75,15 @@ def make_differences_table(
     title: str = "",
 ) -> Table:
     """List name and both values of each row, their difference (Δ), its interval and p-value."""
-    columns = [
-        Column(head, Role.LABEL),
-        *(Column(fill(side, NARROW)) for side in sides),
-        Column("Δ", Role.NUMBER),
-        Column("95%", Role.INTERVAL),
-        Column(f"p ({correction})", Role.P),
-    ]
+    ends = (Column(head, Role.LABEL), Column(f"p ({correction})", Role.P))
     values = [[name, x.first, x.second, x.difference, x.ci, x.p_adjusted] for name, x in rows]
-    return Table(columns, values, title, ruled=True)
+    return Table(_list_columns(sides, *ends), values, title, ruled=True)
+
+
+def _list_columns(sides: Sequence[str], first: Column, last: Column) -> list[Column]:
+    """List the columns of values, their difference (Δ) and its interval, between two others."""
+    values = (Column(fill(side, NARROW)) for side in sides)
+    return [first, *values, Column("Δ", Role.NUMBER), Column("95%", Role.INTERVAL), last]
 
 
 def list_notes(comparison: Comparison) -> Iterator[str]:
@@ -106,9 +106,9 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
         yield f"neither tests nor intervals: they need {MIN_RESAMPLES} resamples"
         return
     for figure, rows in comparison.differences.items():
-        yield _count_significant(figure, rows[:-1], settings["correction"])
+        yield _count_tests(figure, rows[:-1], settings["correction"])
     for figure, rows in comparison.by_relation.items():
-        yield _count_significant(figure, rows, settings["correction"], " relations")
+        yield _count_tests(figure, rows, settings["correction"], " relations")
     if line := explain_least(comparison):
         yield line
 
@@ -125,9 +125,7 @@ def _list_left_out(
         yield f"excluded (only in one run): rows, {counts}"
 
 
-def _count_significant(
-    figure: str, rows: Sequence[Difference], correction: str, unit: str = ""
-) -> str:
+def _count_tests(figure: str, rows: Sequence[Difference], correction: str, unit: str = "") -> str:
     p = [row.p_adjusted for row in rows if row.p_adjusted is not None]
     share = f"{sum(value < LEVEL for value in p)} of {len(p)}{unit}"
     return f"{BY_NAME[figure].heading}: {share} differ at p ({correction}) < .05"
@@ -164,18 +162,12 @@ def explain_least(comparison: Comparison) -> str | None:
 
 def _make_gaps_part(gaps: Gaps, sides: Sequence[str]) -> Part:
     """List both gaps of each language, their difference (Δ), and its share of the first gap."""
-    columns = [
-        Column(f"{gaps.best} −", Role.NAME),
-        *(Column(fill(side, NARROW)) for side in sides),
-        Column("Δ", Role.NUMBER),
-        Column("95%", Role.INTERVAL),
-        Column("share", Role.PERCENT),
-    ]
+    ends = (Column(f"{gaps.best} −", Role.NAME), Column("share", Role.PERCENT))
     rows: list[list[Any]] = []
     for gap, *_, share, ci in gaps.rows if len(gaps.rows) > 2 else gaps.rows[:1]:  # of one no mean
         estimate = None if share is None else Estimate(share, ci)
         rows.append([gap.name, gap.first, gap.second, gap.difference, gap.ci, estimate])
-    table = Table(columns, rows, ruled=True)
+    table = Table(_list_columns(sides, *ends), rows, ruled=True)
     return Part("Gaps between languages", [table, *list_notes_of_gaps(gaps, sides)])
 
 
@@ -296,7 +288,7 @@ def list_notes_of_wording(comparison: VersionComparison) -> Iterator[str]:
             interval = f"{ci[0]:.1f} to {ci[1]:.1f}" if ci else "–"
             yield (
                 f"chrF {language}: {chrf.corpus:.1f}, mean of sentences {chrf.sentences:.1f} "
-                f"({interval}), {overlap.unit}s, {variant} against {reference} as reference"
+                f"({interval}), {overlap.compared}s, {variant} against {reference} as reference"
             )
         yield f"chrF signature: {overlap.signature}"
     for group, counts_of_group in words.n_facts.items() if words else ():

@@ -3,13 +3,8 @@
 from collections.abc import Iterator
 from operator import attrgetter
 
-from polyprobe.analysis.groups.groups import (
-    MOST_PAIRED,
-    MOST_PERMUTED,
-    TOGETHER,
-    Groups,
-    GroupTable,
-)
+from polyprobe.analysis.groups import groups as analysis
+from polyprobe.analysis.groups.groups import Groups, GroupTable
 from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
 from polyprobe.metrics.pictures.picture import Bars, Series
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
@@ -47,7 +42,7 @@ def make_groups_finding(groups: Groups) -> Finding:
 
 
 def _make_part(groups: Groups, language: str) -> Part:
-    table, heading = groups.tables[language], "" if language == TOGETHER else language
+    table, heading = groups.tables[language], "" if language == analysis.TOGETHER else language
     test = describe_test(table.test, table.permutation, groups.unit, table.n_units)
     size = "languages" if groups.labels.of_languages else "facts"
     blocks: list[Table | str] = [_list_groups(table, size), test, _list_pairs(table)]
@@ -124,17 +119,17 @@ def _list_cautions(groups: Groups) -> Iterator[str]:
     if any(count is not None and count < ENOUGH for count in counts):
         yield f"an expected count is below {ENOUGH}: p of χ² is inexact; use the permuted p"
     n = max(len(table.groups) for table in groups.tables.values())
-    if n > MOST_PAIRED:
-        yield f"pairs of groups are tested for at most {MOST_PAIRED} groups"
-    elif n > MOST_PERMUTED:
-        yield f"labels of pairs are permuted for at most {MOST_PERMUTED} groups"
+    if n > analysis.MOST_PAIRED:
+        yield f"pairs of groups are tested for at most {analysis.MOST_PAIRED} groups"
+    elif n > analysis.MOST_PERMUTED:
+        yield f"labels of pairs are permuted for at most {analysis.MOST_PERMUTED} groups"
 
 
 def _draw(groups: Groups) -> dict[str, Bars]:
     """Draw bars of all languages together or of each one, by name; also those of RankC."""
     pictures = {}
     for language, table in groups.tables.items():
-        where = "" if language == TOGETHER else f" in {language}"
+        where = "" if language == analysis.TOGETHER else f" in {language}"
         shares = Series("right", [x.share for x in table.groups], [x.ci for x in table.groups])
         names, title = [group.name for group in table.groups], f"Right rows by {groups.by}{where}"
         pictures[language] = Bars(title, names, [shares], "share of right rows")

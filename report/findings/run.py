@@ -2,44 +2,19 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
-from polyprobe.analysis.errors.types import RULES
-from polyprobe.analysis.figures.declaration import ALL, RunFigure
-from polyprobe.analysis.figures.figures import (
-    BY_NAME,
-    FIGURES,
-    HEADLINE,
-    HEADLINE_PAIRS,
-    OF_MODULES,
-    SEPARATE,
-)
+from polyprobe.analysis.errors import RULES
+from polyprobe.analysis.figures import figures as catalogue
+from polyprobe.analysis.figures import results as reader
+from polyprobe.analysis.figures.figures import BY_NAME, RunFigure
 from polyprobe.analysis.figures.options import describe_options
-from polyprobe.analysis.figures.results import (
-    MEAN,
-    explain_missing,
-    find_floor,
-    find_high_pairs,
-    find_partners,
-    is_above_floor,
-    list_by_language,
-    list_columns,
-    list_floors,
-    list_named,
-    list_undefined,
-    mean_known,
-)
+from polyprobe.analysis.figures.results import MEAN, is_above_floor, list_by_language, mean_known
 from polyprobe.analysis.figures.units import ENOUGH_RELATIONS
 from polyprobe.metrics.rankc_subject.formulas import ROOM
+from polyprobe.report import show
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
-from polyprobe.report.show import (
-    NO_WIDTH,
-    UNDEFINED,
-    format_p_value,
-    format_value,
-    has_no_width,
-    name_units,
-    with_interval,
-)
+from polyprobe.report.show import format_p_value, format_value, with_interval
 from polyprobe.schema.run.folder import shorten_signature, split_signature
 from polyprobe.schema.run.rows import describe_choice, make_choice
 from polyprobe.system.files import read_toml
@@ -52,16 +27,19 @@ WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
 QUANTITIES = ("answer", "right")
 _LINES = read_toml(__package__, "terms.toml")["run"]
 EFFECTS = _LINES["effects"]
+VERDICTS: dict[str, str] = _LINES["verdicts"]
 SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
 
 
 def make_run_finding(results: Mapping[str, Any], parts: Sequence[Part] = ()) -> Finding:
     """Make the finding of a run: first `parts`, then figures by language, errors and notes."""
     title = shorten_signature(results["signature"])
-    figures, names = list_columns(results), list_named(results)
+    figures, names = reader.list_columns(results), reader.list_named(results)
     tables = [_make_languages_table(results, figures)] if figures else []
     if "error_types" in results:
         tables.append(make_errors_table(results["error_types"]))
+    if "verdicts" in results:
+        tables.append(make_verdicts_table(results))
     notes = [*_list_notes(results, figures, names), f"signature {title}"]
     return Finding(title, [*parts, Part("Figures", tables)], notes=notes)
 
@@ -79,12 +57,12 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
         ]
         rows.append([place, *cells, "" if place == MEAN else bounds.get(place)])
     sections = [len(rows) - 1]
-    if any(ends.get(figure.name) for figure in figures):
-        for name, role in (("95% from", Role.LOW), ("95% to", Role.HIGH)):
-            cells = [Cell(ends.get(figure.name), role) for figure in figures]
-            rows.append([name, *cells, ""])
+    limits = [ends.get(figure.name) for figure in figures]
+    if any(limits):
+        rows.append(["95% from", *(x and show.mark_end(x[0], x) for x in limits), ""])
+        rows.append(["95% to", *(x and show.mark_end(x[1], x) for x in limits), ""])
     sections.append(len(rows))
-    for title, levels in list_floors(results):
+    for title, levels in reader.list_floors(results):
         floors = [levels.get(figure.name) for figure in figures]
         if any(value is not None for value in floors):
             rows.append([title, *floors, ""])
@@ -110,13 +88,38 @@ def make_errors_table(errors: Mapping[str, Mapping[str, Any]]) -> Table:
     return Table(columns, rows)
 
 
+def name_verdict(kind: str) -> str:
+    """Name a verdict in a line."""
+    return VERDICTS[kind].replace("\n", " ")
+
+
+def make_verdicts_table(results: Mapping[str, Any], run: int = 0) -> Table:
+    """Make a row for each language: the share of each verdict on its free answers, in percent.
+
+    On a page, a share leads to the examples of the `run`: its language, another one, and a search.
+    """
+    columns = [Column("language", Role.NAME)]
+    columns += [Column(head, Role.SHARE) for head in VERDICTS.values()]
+    rows = []
+    for language, shares in results.get("verdicts", {}).items():
+        rest = [x for x in results["languages"] if x != language]
+        row: list[Any] = [language]
+        for kind in VERDICTS:
+            term = quote(f"{language}: {name_verdict(kind)};", safe="")
+            share = shares.get(kind)  # results.json may be of another version
+            link = f"#{run}/{language}/{rest[0]}/{term}" if rest and share else ""
+            row.append(Cell(Estimate(share), link=link))
+        rows.append(row)
+    return Table(columns, rows)
+
+
 def make_relations_table(results: Mapping[str, Any]) -> Table:
     """Make the headline figures of each relation: facts, accuracy, its floor, means over pairs."""
-    figures = [figure for figure in HEADLINE if figure.name in results]
+    figures = [figure for figure in catalogue.HEADLINE if figure.name in results]
     rows = []
     for relation, part in results["by_relation"].items():
         accuracy, *means = [part["mean"][figure.name] for figure in figures]
-        floor, _ = find_floor(part, "accuracy")
+        floor, _ = reader.find_highest_floor(part, "accuracy")
         rows.append([relation, part["n_queries"], accuracy, floor, *means])
     accuracy, *heads = [Column(figure.heading) for figure in figures]
     columns = [Column("relation", Role.LABEL), Column("facts", Role.COUNT), accuracy]
@@ -131,9 +134,7 @@ def make_popularity_table(results: Mapping[str, Any], repeat: bool = True) -> Ta
             name = language if repeat or not place else ""
             ends = f"{part['from']:,.6g} to {part['to']:,.6g}"
             rows.append([name, ends, part["n"], part["accuracy"], part["ci"]])
-    columns = [Column("language", Role.LABEL), Column("popularity", Role.TEXT)]
-    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("95%", Role.INTERVAL)]
-    return Table(columns, rows, ruled=True)
+    return Table(Column.read("popularity"), rows, ruled=True)
 
 
 def make_templates_part(results: Mapping[str, Any]) -> Part:
@@ -143,9 +144,7 @@ def make_templates_part(results: Mapping[str, Any]) -> Part:
         [row["relation"], row["language"], row["text"], *map(row.get, keys)]
         for row in split.get("rows", [])
     ]
-    columns = [Column(head, Role.LABEL) for head in ("relation", "language", "template")]
-    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("consistency")]
-    each = Table(columns, rows, ruled=True)
+    each = Table(Column.read("templates"), rows, ruled=True)
     tables = [each, _make_ceiling_table(results), make_split_table(results)]
     if "right" not in split:  # without donors
         return Part("Templates", tables)
@@ -165,11 +164,8 @@ def _make_ceiling_table(results: Mapping[str, Any]) -> Table:
     """Make the table of RankC within each language, with others, and of the ends of templates."""
     spread = results.get("templates", {}).get("by_language", {})
     means = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
-    columns = [
-        Column("language", Role.LABEL),
-        Column("centred within"),
-        Column("95%", Role.INTERVAL),
-    ]
+    columns = [Column("language", Role.LABEL), Column("centred within")]
+    columns.append(Column("95%", Role.INTERVAL))
     columns += [Column("with others")] if means else []
     columns += [Column("worst"), Column("best")] if spread else []
     rows, bounds = [], results["intervals"].get(WITHIN.name, {})
@@ -201,15 +197,15 @@ def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
     columns, heads = [Column("language", Role.LABEL)], [BY_NAME[name].heading for name in names]
     for head in heads:
         columns += [Column(f"best by {head}", Role.LABEL), Column("95%", Role.INTERVAL)]
-    partners = [{row.language: row for row in find_partners(results, name)} for name in names]
+    partners = [reader.find_partners(results, name) for name in names]
     rows = []
     for language in results["languages"]:
         row: list[Any] = [language]
         for best in (of_figure.get(language) for of_figure in partners):
-            text = None if best is None else f"{best.partner} {format_value(best.value)}"
+            text = None if best is None else f"{best.language} {format_value(best.value)}"
             row += [text, best and best.interval]
         rows.append(row)
-    (first, second), high = heads, find_high_pairs(results, *names)
+    (first, second), high = heads, reader.find_high_pairs(results, *names)
     means = [format_value(results["mean"][name]) for name in names]
     lines = [f"pairs at or above the mean of all, {means[0]} by {first}, {means[1]} by {second}:"]
     for title, pairs in zip(("both", f"{first} alone", f"{second} alone"), high, strict=True):
@@ -221,7 +217,7 @@ def _list_notes(
     results: Mapping[str, Any], columns: Sequence[RunFigure], names: Collection[str]
 ) -> Iterator[str]:
     """Yield what the figures count and mean, one line each; `names` are figures of `--figures`."""
-    pairs = [f for f in HEADLINE_PAIRS if f.name in results and not f.display.short]
+    pairs = [f for f in catalogue.HEADLINE_PAIRS if f.name in results and not f.short]
     measures = " and ".join(figure.title for figure in pairs)
     unit = "rows" if "paraphrase_consistency" in results else "facts"
     of_pairs = f"; {measures}: means with the other languages" if pairs else ""
@@ -230,15 +226,15 @@ def _list_notes(
     modules = [*_list_modules(results, names)]
     resampling = results["resampling"]
     if resampling["n_resamples"]:
-        unit = name_units(resampling["clusters"])
+        unit = show.name_units(resampling["clusters"])
         yield f"95%: bootstrap, {resampling['n_resamples']:,} resamples of {unit}"
         if WITHIN.name in results and unit != "relations":
             enough = len(results["by_relation"]) >= ENOUGH_RELATIONS
             which = "resamples of relations" if enough else "for these templates only"
             yield f"95% of RankC within a language and in another template: {which}"
     bounds = results["intervals"].get("mean", {}).values()
-    if any(map(has_no_width, bounds)) or any("*" in line for line in [*means, *modules]):
-        yield NO_WIDTH
+    if any(map(show.has_no_width, bounds)) or any("*" in line for line in [*means, *modules]):
+        yield show.NO_WIDTH
     yield from list_second(results)
     yield from means
     places = (*results["languages"], MEAN)
@@ -257,13 +253,13 @@ def _list_means(
 ) -> Iterator[str]:
     """Yield the means of noted and named figures that are not in the table."""
     elsewhere = {*(figure.name for figure in columns), *results.get("p_values", {})}
-    noted = {figure.name for figure in FIGURES if figure.display.noted}
+    noted = {figure.name for figure in catalogue.FIGURES if figure.noted}
     noted |= {"kappa"} if "rankc" not in results else {*()}  # of choices
     names = (({*names} | noted) - elsewhere) & {*results}
     bounds = results["intervals"].get("mean", {})
-    for figure in FIGURES:
+    for figure in catalogue.FIGURES:
         name = figure.name
-        if name in names and figure.per == ALL:
+        if name in names and figure.per == catalogue.ALL:
             yield f"{figure.title}: {with_interval(results[name], results.get(f'{name}_ci'))}"
         elif name in names:
             mean = results["mean"][name]
@@ -285,31 +281,31 @@ def list_second(results: Mapping[str, Any]) -> Iterator[str]:
             f"{CENTRED.title} = {parts[0]} of the right answers (of a nonsense order for each "
             f"subject: {nonsense}) + {parts[1]} of the other candidates"
         )
-    shown = [BY_NAME[x].title for x in (CENTRED.name, "accuracy_gain") if x in results]
-    if shown and (donors := results.get("donors")):
+    titles = [BY_NAME[x].title for x in (CENTRED.name, "accuracy_gain") if x in results]
+    if titles and (donors := results.get("donors")):
         counts = (
             f"{donors[f'n_{x}']:,} {x} ({donors[f'effective_{x}']:,.0f} effective)"
             for x in ("donors", "units")
         )
-        yield f"{' and '.join(shown)}: {'; '.join(counts)}"
+        yield f"{' and '.join(titles)}: {'; '.join(counts)}"
         if "bigrams" not in results["floors"]:
             yield "no floor by the letters of the names: a language has no column 'subject'"
-    if undefined := list_undefined(results):
+    if undefined := reader.list_undefined(results):
         values = [f"{x} {format_value(y)}" for x, y in undefined.items() if y is not None]
         rest = f" and {len(values) - EXAMPLES:,} more" if len(values) > EXAMPLES else ""
         yield (
             f"{CENTRED.title} is not defined for {len(undefined):,} pairs, whose 1 - 2P + Q is not "
             f"above {ROOM} with its interval (few facts, or rankings that hardly change with the "
             "subject); their R - 2P + Q: "
-            f"{', '.join(values[:EXAMPLES]) or UNDEFINED}{rest}"
+            f"{', '.join(values[:EXAMPLES]) or show.UNDEFINED}{rest}"
         )
 
 
 def _list_modules(results: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
     """Yield a line for each module and language; of named figures also intervals and the mean."""
-    for module, figures in OF_MODULES.items():
+    for module, figures in catalogue.OF_MODULES.items():
         languages = results.get(module, {})
-        keys = [key for key, x in figures.items() if x.display.noted or x.name in names]
+        keys = [key for key, x in figures.items() if x.noted or x.name in names]
         keys = [key for key in keys if any(key in values for values in languages.values())]
         named_keys = [key for key in keys if figures[key].name in names]
         for language, values in languages.items() if keys else ():
@@ -329,17 +325,18 @@ def list_conditions(results: Mapping[str, Any]) -> list[str]:
     source = split_signature(results["signature"])
     if "imported" in source:
         unknown = source["unknown"].replace("+", ", ")
-        lines.append(f"scores from elsewhere: {source['imported']}; unknown: {unknown}")
+        what = "answers" if "verdicts" in results else "scores"
+        lines.append(f"{what} from elsewhere: {source['imported']}; unknown: {unknown}")
     lines += [f"{n:,} rows left out: {name}" for name, n in counts.get("rows", {}).items()]
-    if not list_undefined(results):  # explained with their values
-        lines += filter(None, [explain_missing(results)])
+    if not reader.list_undefined(results):  # explained with their values
+        lines += filter(None, [reader.explain_missing(results)])
     if results["subset"]:
         part = describe_choice(make_choice(**results["subset"]))
         lines.append(f"figures of a part of the scored rows: {part}")
     if "paraphrase_consistency" in results and "donors" not in results:
         lines.append(_LINES["no_donors"])
     return lines + [
-        f"{counts[figure.name]:,} {figure.left_out.text}"
-        for figure in SEPARATE
+        f"{counts[figure.name]:,} {figure.left_out}"
+        for figure in catalogue.SEPARATE
         if figure.left_out and counts.get(figure.name)
     ]

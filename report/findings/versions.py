@@ -7,15 +7,7 @@ from scipy.stats import linregress
 from polyprobe.analysis.compare.folders import PairOutcome
 from polyprobe.analysis.compare.sentences.compare import VersionComparison
 from polyprobe.analysis.compare.sentences.deltas import RECALL
-from polyprobe.metrics.pictures.picture import (
-    Boxes,
-    Curves,
-    Picture,
-    Point,
-    Points,
-    Quartiles,
-    Series,
-)
+from polyprobe.metrics.pictures import picture
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes_of_wording, make_changes_table
 from polyprobe.report.show import format_interval, format_p_value, format_percent, format_value
@@ -86,7 +78,7 @@ def _make_boxes_table(comparison: VersionComparison) -> Table:
         for side, box in zip(comparison.versions.sides, boxes, strict=True)
     ]
     columns = [Column("language", Role.LABEL), Column("wording", Role.LABEL)]
-    columns += [Column(head, Role.TEXT) for head in Quartiles._fields]
+    columns += [Column(head, Role.TEXT) for head in picture.Quartiles._fields]
     return Table(columns, rows, folded="The boxes as a table")
 
 
@@ -108,7 +100,7 @@ def _list_differences(comparison: VersionComparison) -> Iterator[Table]:
             yield Table(columns, rows, title if is_open else "", folded="" if is_open else title)
 
 
-def _draw(comparison: VersionComparison, title: str) -> Iterator[tuple[str, Picture]]:
+def _draw(comparison: VersionComparison, title: str) -> Iterator[tuple[str, picture.Picture]]:
     """Draw recall@k of each language, the ranks, and the changes by relation."""
     sides = comparison.versions.sides
     recalls = [averages["macro"] for name, averages in comparison.ranks.items() if "@" in name]
@@ -116,22 +108,23 @@ def _draw(comparison: VersionComparison, title: str) -> Iterator[tuple[str, Pict
     for language in ("mean", *comparison.languages):
         rows = [next(x for x in of_k if x.name == language) for of_k in recalls]
         series = [
-            Series(sides[0], [x.first for x in rows], [x.first_ci for x in rows]),
-            Series(sides[1], [x.second for x in rows], [x.second_ci for x in rows]),
+            picture.Series(sides[0], [x.first for x in rows], [x.first_ci for x in rows]),
+            picture.Series(sides[1], [x.second for x in rows], [x.second_ci for x in rows]),
         ]
-        chart = Curves(f"{title}, {language}", labels, series, "k of recall@k", "recall@k")
+        chart = picture.Curves(f"{title}, {language}", labels, series, "k of recall@k", "recall@k")
         yield f"recall-{language}", chart
     languages = comparison.languages
     boxes = {
         side: [comparison.boxes[language][place] for language in languages]
         for place, side in enumerate(sides)
     }
-    yield "ranks", Boxes(title, languages, boxes, "rank of the best correct answer; 1 is best")
+    measure = "rank of the best correct answer; 1 is best"
+    yield "ranks", picture.Boxes(title, languages, boxes, measure)
     for language, part in comparison.by_relation.items():
         up = part.figures[RECALL]
         for name, correlation in part.correlations.items():
             points = [
-                Point(relation, x, y)
+                picture.Point(relation, x, y)
                 for relation, x in part.figures[name].items()
                 if x is not None and (y := up[relation]) is not None
             ]
@@ -141,4 +134,4 @@ def _draw(comparison: VersionComparison, title: str) -> Iterator[tuple[str, Pict
                 line = (float(fitted.slope), float(fitted.intercept))
                 caption += f", r = {correlation.r:.2f}, p = {format_p_value(correlation.p)}"
             axes = (f"change of {name}", f"change of {RECALL}")
-            yield f"changes-{language}+{name}", Points(caption, points, *axes, line)
+            yield f"changes-{language}+{name}", picture.Points(caption, points, *axes, line)

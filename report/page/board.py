@@ -8,9 +8,8 @@ from time import gmtime, strftime
 
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.analysis.board import CARD, JSON, LATEX, PAGE, REMEDY, SEALED, TABLE, check_folder
+from polyprobe.analysis.board import CARD, JSON, LATEX, PAGE, REMEDY, SEALED, TABLE, check_output
 from polyprobe.analysis.board.board import Board
-from polyprobe.report.finding import Finding
 from polyprobe.report.findings.board import make_board_finding, write_models
 from polyprobe.report.show import to_markdown
 from polyprobe.schema.run.folder import SEAL
@@ -22,7 +21,7 @@ from .page import render_page
 
 def write_board(board: Board, folder: Path) -> None:
     """Write a static Space: README.md, page, tables, and board.json with the hashes of these."""
-    check_folder(folder)
+    check_output(folder)
     moment = environ.get("SOURCE_DATE_EPOCH", "")  # of builds that give the same bytes again
     day = strftime("%Y-%m-%d", gmtime(int(moment) if moment.isdecimal() else None))
     finding = make_board_finding(board)
@@ -36,12 +35,7 @@ def write_board(board: Board, folder: Path) -> None:
     numbers = {**board.as_json(), SEALED: hashes}
     numbers[SEAL] = hash_json(numbers)
     files = {JSON: json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
-    for name, content in (files | sealed | {CARD: _make_card(finding, day)}).items():
-        write_text(folder / name, content, REMEDY)
-
-
-def _make_card(finding: Finding, day: str) -> str:
-    """Make README.md of a static Space; its licence is that of the page's script."""
+    # the licence of the card is that of the page's script
     head = {"title": finding.title, **read_toml(__package__, "texts.toml")["card"]}
     models, *trends = (to_markdown(table) for table in finding.tables if table.limit != 0)
     parts = [
@@ -52,4 +46,6 @@ def _make_card(finding: Finding, day: str) -> str:
         *trends,
         f"Made by `polyprobe board` on {day}. `board.csv` and `board.json` have all figures.",
     ]
-    return "\n".join(f"{part.rstrip()}\n" for part in parts)
+    card = "\n".join(f"{part.rstrip()}\n" for part in parts)
+    for name, content in (files | sealed | {CARD: card}).items():
+        write_text(folder / name, content, REMEDY)

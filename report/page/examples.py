@@ -10,20 +10,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.figures.facts import masked_scores
+from polyprobe.analysis.figures.facts import masked_scores, read_chosen
+from polyprobe.report.findings.run import VERDICTS, name_verdict
 from polyprobe.schema.columns import place_rows
 from polyprobe.schema.locate import read_relation_names
-from polyprobe.schema.run.folder import FinishedRun, Run, load_again, read_run_tables
+from polyprobe.schema.run.folder import FinishedRun, Run, load_again
 from polyprobe.schema.run.protocol import as_asked
-from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice, make_choice
+from polyprobe.schema.run.rows import ALL_ROWS, Choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import FINAL_STOP
 from polyprobe.system.messages import PolyprobeError
 
+FREE = ("asked", "answer", "verdict", "entity")
 KINDS = ("tied", "both_right", "both_wrong", "different")
 TIED, BOTH_RIGHT, BOTH_WRONG, DIFFERENT = range(4)
 BUDGET = 1_300_000  # bytes of examples in a page, shared by its runs
 EXAMPLES = 4  # at most, for each kind and pair
+LONGEST = 500  # characters of a free answer, or of its prompt
 RANKED = 12  # candidates that are listed at most, besides the right ones
 
 
@@ -51,14 +54,13 @@ class Answers:
     shared: np.ndarray  # number of candidates with the best score; above one: a tie
     correct: np.ndarray
     scores: list[np.ma.MaskedArray]  # [facts, most candidates], absent ones masked, by language
+    free: list[list[list[str]]]  # question, answer, verdict and entity of free answers, by language
 
 
 def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) -> Answers:
     """Read the best candidates by the run's score files, of a choice of their rows."""
-    by_language = read_run_tables(run)
+    by_language, _ = read_chosen(run, choice)
     tables = [by_language[language] for language in languages]
-    rows = apply_choice(tables[0], choice, run.settings().exclude).rows
-    tables = [table.take(rows) for table in tables]
     right = tables[0]["answers"].to_pylist()
     scores = [masked_scores(table) for table in tables]
     ties = [np.asarray((x == x.max(axis=1, keepdims=True)).sum(axis=1)) for x in scores]
@@ -74,6 +76,11 @@ def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) 
         shared=shared,
         correct=hits.reshape(best.shape) & (shared == 1),
         scores=scores,
+        free=[
+            [*map(cut_answer, table.select(FREE).to_pylist())]
+            for table in tables
+            if {*FREE} <= {*table.column_names}
+        ],
     )
 
 
@@ -89,26 +96,26 @@ def classify_answers(answers: Answers) -> np.ndarray:
     return kinds
 
 
-def count_kinds(kinds: np.ndarray) -> np.ndarray:
+def count_kinds(kinds: np.ndarray, n_kinds: int = len(KINDS)) -> np.ndarray:
     """Count the facts of each kind for each pair, [pairs, kinds]."""
-    return np.stack([(kinds == kind).sum(axis=0) for kind in range(len(KINDS))], axis=1)
+    return np.stack([(kinds == kind).sum(axis=0) for kind in range(n_kinds)], axis=1)
 
 
 def collect_examples(
-    settings: Settings,
-    answers: Answers,
-    budget: int,
-    texts: Mapping[str, pa.Table] | None = None,
+    settings: Settings, answers: Answers, budget: int, texts: Mapping[str, pa.Table] | None = None
 ) -> dict[str, Any]:
     """Collect the page's examples for every pair of languages, about `budget` bytes of JSON."""
     # The dataset is loaded unless `texts` has all languages; `note` says why there are no texts.
     kinds = classify_answers(answers)
+    kind_names = [*map(name_verdict, VERDICTS if answers.free else ())]
+    verdicts = [[kind_names.index(row[2]) for row in rows] for rows in answers.free]
+    order = choose_facts(np.column_stack([kinds, *verdicts]))
     tables, note = _load_texts(settings, answers, texts or {})
     names = read_relation_names(settings.dataset)
     # The dataset may have other rows, in another order.
     row_of = place_rows(next(iter(tables.values())), answers.fact_ids) if tables else []
     facts, size = [], 0
-    for fact in choose_facts(kinds):
+    for fact in order:
         rows: list[list[Any]] = []
         for place, language in enumerate(answers.languages):
             prompt = labels = None
@@ -119,7 +126,8 @@ def collect_examples(
                     raise PolyprobeError(
                         f"scores of '{language}', row {fact + 1:,}: not as many as candidates"
                     )
-            rows.append([prompt, *_rank(answers, fact, place, labels)])
+            free = answers.free[place][fact] if answers.free else []
+            rows.append([prompt, *_rank(answers, fact, place, labels), *free])
         entry = {
             "id": answers.fact_ids[fact],
             "relation": names.get(answers.relations[fact], answers.relations[fact]),
@@ -135,11 +143,14 @@ def collect_examples(
 
 
 def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
-    """Yield facts until every pair has its examples of every kind, the most useful first."""
+    """Yield facts until every pair has its examples of every kind, the most useful first.
+
+    Behind the pairs may be languages, with the verdicts on their free answers as kinds.
+    """
     # Greedy cover: first one example of each kind for each pair, then a second, and so on; a fact
     # that serves more pairs comes earlier, so that any start of the sequence covers the most.
     pairs = np.arange(kinds.shape[1])
-    totals = count_kinds(kinds)
+    totals = count_kinds(kinds, max(len(KINDS), len(VERDICTS)))
     counts = np.zeros_like(totals)
     rest = set(range(len(kinds)))
     for number in range(1, examples + 1):
@@ -174,6 +185,16 @@ def _load_texts(
         return {}, f"The texts of the examples are not at hand: {error}."
     stop = settings.further.get(FINAL_STOP, "none")
     return as_asked(tables, settings.scoring, final_stop=stop), None
+
+
+def cut_answer(row: Mapping[str, str]) -> list[str]:
+    """List the values of FREE, of a long answer its beginning, of a long prompt its end."""
+    question, text, verdict, entity = (row[name] for name in FREE)
+    if len(question) > LONGEST:  # examples stand before the question
+        question = f"[{len(question) - LONGEST:,} more characters] … {question[-LONGEST:]}"
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]} … [{len(text) - LONGEST:,} more characters]"
+    return [question, text, name_verdict(verdict), entity]
 
 
 def _rank(answers: Answers, fact: int, place: int, labels: Sequence[str] | None) -> list[Any]:

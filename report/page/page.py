@@ -23,7 +23,7 @@ ENDINGS = (".html",)
 DIGITS = 5  # significant ones of the values of a heat map
 
 
-class Figure(NamedTuple):
+class Element(NamedTuple):
     """An SVG element of a page; heat maps of the same languages share one."""
 
     id: str  # also the name of the file that the page saves
@@ -36,7 +36,7 @@ class Block(NamedTuple):
     """The pictures of a part: selects by label with their options, and the figures."""
 
     selects: dict[str, list[str]]
-    figures: list[Figure]
+    figures: list[Element]
     is_wide: bool  # takes the width of the page: of heat maps, or a table of many columns
 
 
@@ -106,11 +106,11 @@ def _make_block(part: Part, finding: Finding) -> Block:
     return Block(options, figures, has_heat or max(widths, default=0) > N_BESIDE + 1)
 
 
-def _make_figure(group: Sequence[str], finding: Finding) -> Figure:
+def _make_figure(group: Sequence[str], finding: Finding) -> Element:
     heats: list[Any] = [finding.pictures[name] for name in group]
     names = name_picture(heats[0])
     pictures = [(name, finding.choices.get(name, {})) for name in group]
-    figure = Figure(group[0], draw_svg(heats[0], names), pictures)
+    figure = Element(group[0], draw_svg(heats[0], names), pictures)
     if not isinstance(heats[0], Heat):
         return figure
     bare: dict[tuple[float, ...], int] = {}  # values → place of the first view that has them

@@ -5,34 +5,22 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from polyprobe.analysis.compare.runs import Comparison
-from polyprobe.analysis.figures.declaration import ALL, LANGUAGE, TEMPLATE_RANKINGS, RunFigure
-from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
+from polyprobe.analysis.figures import figures as catalogue
+from polyprobe.analysis.figures.figures import HEADLINE, LANGUAGE, SEPARATE, RunFigure
 from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.results import find_partners, is_above_floor, list_floors
 from polyprobe.metrics.pictures.picture import Picture
+from polyprobe.report import show
 from polyprobe.report.finding import Column, Part, Role, Table
-from polyprobe.report.findings.comparison import list_notes
-from polyprobe.report.findings.run import (
-    CENTRED,
-    NOT_ABOVE,
-    list_conditions,
-    list_second,
-    make_popularity_table,
-    make_relations_table,
-    make_templates_part,
-)
-from polyprobe.report.show import (
-    NO_WIDTH,
-    format_interval,
-    format_p_value,
-    format_value,
-    with_interval,
-)
+from polyprobe.report.findings import comparison as tests
+from polyprobe.report.findings import run
+from polyprobe.report.show import format_value, with_interval
 from polyprobe.schema.run.folder import FinishedRun
 from polyprobe.schema.run.rows import describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.files import read_toml
 
+EXAMPLES = 20  # facts that one run knows, of each language
 MOST = 10  # rows of the most, and of the least consistent pairs
 
 
@@ -41,6 +29,7 @@ class Titles:
 
     PAIRS = "Consistency of each pair"
     ACCURACY = "Accuracy by language"
+    VERDICTS = "Verdicts on the answers"
     SHARES = "Facts by number of languages"
     CALIBRATION = "Calibration"
     MASKS = "Accuracy by the largest number of masks"
@@ -61,12 +50,21 @@ TERMS = [
     *((figure.title, figure.definition) for figure in HEADLINE),
     *((f"floor: {floor.title}", floor.definition) for floor in FLOORS),
     ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
-    ("interval with *", f"{NO_WIDTH.removeprefix('*: ').capitalize()}."),
+    ("interval with *", f"{show.NO_WIDTH.removeprefix('*: ').capitalize()}."),
+]
+_COLUMNS = read_toml(__package__, "texts.toml")["decodings"]["columns"]
+TERMS_OF_DECODINGS = [
+    *((x.title, x.definition) for x in catalogue.OF_MODULES["factual_accuracy"].values()),
+    *(
+        (catalogue.BY_NAME[name].title, catalogue.BY_NAME[name].definition)
+        for name in ("oracle_length.all", "single_mask.all", "calibration.ece", "coverlap")
+    ),
+    ("at least right answer", "Share of facts whose prediction is as probable as the answer."),
 ]
 INDEPENDENT = next(floor.title for floor in FLOORS if floor.name == "independence")
 _CORRECTED = ("rankc_subject", "rankc_adjusted")
 _TEXTS = read_toml(__package__, "texts.toml")["scores"]
-_FLOOR = _TEXTS["floor"].format(not_above=NOT_ABOVE)
+_FLOOR = _TEXTS["floor"].format(not_above=run.NOT_ABOVE)
 
 
 class RunPart(NamedTuple):
@@ -88,7 +86,7 @@ class RunPart(NamedTuple):
     def estimate(self, figure: RunFigure, name: str) -> tuple[float | None, list[float] | None]:
         """Find a figure's value and interval, of a language, a pair or `mean`."""
         bounds = self.results["intervals"]
-        if figure.per == ALL:
+        if figure.per == catalogue.ALL:
             return self.results.get(figure.name), self.results.get(f"{figure.name}_ci")
         if name == "mean":
             ci = bounds.get("mean", {}).get(figure.name)
@@ -127,8 +125,8 @@ def make_report(
         else:
             between.append(Between(place, f"{names[0]} − {name}", comparison))
     parts = []
-    for name, (run, results, _) in zip(names, runs, strict=True):
-        settings = run.settings()
+    for name, (finished, results, _) in zip(names, runs, strict=True):
+        settings = finished.settings()
         sizes = [f"{x} {n}" for x in ("limit", "sample") if (n := getattr(settings, x))]
         sizes += [f"n = {results['n_queries']:,}"] if "missing" in settings.further else []
         subset = make_choice(**results.get("subset") or {})
@@ -138,7 +136,9 @@ def make_report(
     languages = list(dict.fromkeys(x for part in parts for x in part.results["languages"]))
     # heat maps are of pairs, of templates, and of named figures
     figures = [
-        f for f in SEPARATE if (f.input is TEMPLATE_RANKINGS or f.on_request) and f.per != LANGUAGE
+        f
+        for f in SEPARATE
+        if (f.input is catalogue.TEMPLATE_RANKINGS or f.on_request) and f.per != LANGUAGE
     ]
     extra = [f for f in figures if all(f.name in part.results for part in parts)]
     figures = [*_list_pair_figures(parts), *extra]
@@ -147,7 +147,7 @@ def make_report(
 
 def _list_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
     """List the figures of pairs that all runs have: corrected ones before raw ones."""
-    figures = [f for f in HEADLINE_PAIRS if all(f.name in part.results for part in parts)]
+    figures = [f for f in catalogue.HEADLINE_PAIRS if all(f.name in part.results for part in parts)]
     # undefined ones last: the first one orders the pairs
     undefined = {x.name for x in figures if all(y.results["mean"][x.name] is None for y in parts)}
     return sorted(figures, key=lambda x: (x.name in undefined, x.name not in _CORRECTED))
@@ -155,18 +155,29 @@ def _list_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
 
 def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     """Yield the parts of a report of scored candidates."""
-    tests = [*report.reasons, *(
-        f"{two.title}: {line}" for two in report.between for line in list_notes(two.comparison)
-    )]  # fmt: skip
-    notes = Table([Column("test", Role.LABEL)], [[line] for line in tests], folded="Tests")
+    of_tests = [*report.reasons]
+    for two in report.between:
+        of_tests += [f"{two.title}: {line}" for line in tests.list_notes(two.comparison)]
+    notes = Table([Column("test", Role.LABEL)], [[line] for line in of_tests], folded="Tests")
     lines = [_TEXTS["means"], *([_TEXTS["differences"]] if report.between else [])]
     means, floors, every = _make_means_tables(report)
     of_second = [
-        f"{name_part(part, report)}{x}." for part in report.parts for x in list_second(part.results)
+        f"{name_part(part, report)}{x}."
+        for part in report.parts
+        for x in run.list_second(part.results)
     ]
     blocks: list[Table | str] = [*lines, means, _FLOOR, floors, every, notes, *of_second]
     yield Part("Means and floors", blocks)
     yield Part(Titles.ACCURACY, [make_accuracies_table(report), _FLOOR])
+    verdicts = [
+        run.make_verdicts_table(part.results, place)._replace(title=part.name)
+        for place, part in enumerate(report.parts)
+        if "verdicts" in part.results
+    ]
+    if verdicts:
+        several = Titles.PAIRS in drawings  # examples are of pairs
+        lines = [_TEXTS["verdicts"]] + [_TEXTS["verdict_links"]] * several
+        yield Part(Titles.VERDICTS, [*lines, *verdicts])
     if Titles.SHARES in drawings:
         yield Part(Titles.SHARES, [_TEXTS["shares"]])
     if Titles.PAIRS in drawings:
@@ -199,7 +210,7 @@ def _make_means_tables(report: Report) -> tuple[Table, Table, Table]:
     first, *heads = _list_columns(report, "figure")
     every = [
         [figure.title, figure.definition, *_list_cells(report, figure, "mean")]
-        for figure in _list_defined((*SEPARATE, *JOINT), report)
+        for figure in _list_defined((*SEPARATE, *catalogue.JOINT), report)
     ]
     folded = "All means with their intervals"
     return (
@@ -219,7 +230,7 @@ def rank_floors(part: RunPart, figure: RunFigure) -> dict[str, str]:
         name: format_value(level) + " †" * (is_low and low is not None and level >= low)
         for level, name in sorted(((x, name) for x, name in levels if x is not None), reverse=True)
     }
-    if figure.name == CENTRED.name and INDEPENDENT in texts:  # a test is of this difference
+    if figure.name == run.CENTRED.name and INDEPENDENT in texts:  # a test is of this difference
         texts[INDEPENDENT] = texts.pop(INDEPENDENT).removesuffix(" †")
     return texts
 
@@ -240,14 +251,14 @@ def _list_cells(report: Report, figure: RunFigure, name: str) -> list[str]:
         rows = {row.name: row for row in two.comparison.differences.get(figure.name, ())}
         cells.append("–")
         if row := rows.get(name):
-            p = format_p_value(row.p_adjusted)
+            p = show.format_p_value(row.p_adjusted)
             cells[-1] = f"{_write_estimate(row.difference, row.ci)}\np = {p}"
     return cells
 
 
 def _write_estimate(value: float | None, bounds: Sequence[float] | None, mark: str = "") -> str:
     """Write a value and, in the next line, its interval, so that columns stay narrow."""
-    return format_value(value) + mark + (f"\n{format_interval(bounds)}" if bounds else "")
+    return format_value(value) + mark + (f"\n{show.format_interval(bounds)}" if bounds else "")
 
 
 def _list_columns(report: Report, first: str) -> list[Column]:
@@ -277,11 +288,11 @@ def make_pairs_table(part: RunPart) -> Table:
 def _make_partners_table(part: RunPart) -> Table:
     """Make the table of each language's best partner by the figures of pairs, with its value."""
     figures = _list_pair_figures([part])
-    partners = [{x.language: x for x in find_partners(part.results, f.name)} for f in figures]
+    partners = [find_partners(part.results, f.name) for f in figures]
     rows = []
     for language in part.results["languages"]:
         best = [of_figure.get(language) for of_figure in partners]
-        cells = [f"{x.partner} {format_value(x.value)}" if x else "–" for x in best]
+        cells = [f"{x.language} {format_value(x.value)}" if x else "–" for x in best]
         rows.append([language, *cells])
     columns = [Column("language", Role.LABEL), *(Column(f.heading, Role.TEXT) for f in figures)]
     return Table(columns, rows, folded=f"{part.name}: best partner of each language")
@@ -292,7 +303,7 @@ def _list_templates(parts: Sequence[RunPart]) -> Iterator[Table | str]:
     for part in parts:
         if len(parts) > 1:
             yield f"{part.name}:"
-        each, *blocks = make_templates_part(part.results).blocks
+        each, *blocks = run.make_templates_part(part.results).blocks
         yield from blocks
         assert isinstance(each, Table)
         yield each._replace(folded=f"{part.name}: each template")
@@ -305,22 +316,20 @@ def make_runs_part(report: Report) -> Part:
         name = name_part(part, report)
         blocks += [f"{name}{line}." for line in _list_notes(part.results)]
         for title, table in (
-            ("by relation", make_relations_table(part.results)),
-            ("accuracy by popularity of the facts", make_popularity_table(part.results)),
+            ("by relation", run.make_relations_table(part.results)),
+            ("accuracy by popularity of the facts", run.make_popularity_table(part.results)),
         ):
             blocks.append(table._replace(folded=f"{part.name}, {title}"))
     return Part("Runs" if len(report.parts) > 1 else "Run", blocks)
 
 
 def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
-    yield from list_conditions(results)
+    yield from run.list_conditions(results)
     bias = [f"{x} {format_value(y['range'])}" for x, y in results.get("position_bias", {}).items()]
     if bias:
         yield f"position bias in nats: {', '.join(bias)}"
-    letters = [
-        f"{x} {format_value(y)}" for x, y in results.get("letters_read", {}).items() if y < 1
-    ]
-    if letters:
+    shares = results.get("letters_read", {}).items()
+    if letters := [f"{x} {format_value(y)}" for x, y in shares if y < 1]:
         yield f"letters that the server showed: {', '.join(letters)}"
 
 
@@ -336,6 +345,7 @@ def describe_scores(part: RunPart, explain: bool) -> str:
         f"(guessing: {format_value(results['chance']['accuracy'])}"
         f"{floor and f'; the most frequent answers: {floor}'})"
     )
+    what = "answers" if "verdicts" in results else "rankings"
     if (gain := mean.get("accuracy_gain")) is not None:
         text += f", {format_value(gain)} more than in another subject's sentence"
     for name, title, ends in (
@@ -346,7 +356,60 @@ def describe_scores(part: RunPart, explain: bool) -> str:
         if mean.get(name) is not None:
             has_interval = name == "rankc_subject" and results["intervals"]
             bounds = results["intervals"]["mean"][name] if has_interval else None
-            text += f"; its rankings agree between languages with {title} RankC of "
+            text += f"; its {what} agree between languages with {title} RankC of "
             text += with_interval(mean[name], bounds)
             return text + (f" (0: {ends})." if explain else ".")
     return f"{text}."
+
+
+def list_decoding_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
+    """Yield the parts of runs of free decoding, and of their comparisons with the first one."""
+    yield Part(Titles.ACCURACY, [_make_rates_table(part) for part in report.parts])
+    for title in drawings:
+        if title not in (Titles.ACCURACY, Titles.FILES):
+            yield Part(title, [])
+    for two in report.between:
+        yield _make_differences_part(two, [report.parts[place].name for place in (0, two.place)])
+
+
+def describe_decodings(part: RunPart, explain: bool) -> str:
+    """Describe the accuracy of a run."""
+    results = part.results
+    mean = "rows" if results.get("options", {}).get("average") == "micro" else "relations"
+    n = len(results["languages"])
+    languages = f" and {n} languages" if n > 1 else ""
+    return (
+        f"{part.name} on {part.settings.data_name}{part.rows} predicts "
+        f"{show.format_percent(results['mean']['accuracy'])} of {results['n_queries']:,} facts "
+        f"right (mean over {mean}{languages})."
+    )
+
+
+def _make_rates_table(part: RunPart) -> Table:
+    columns = [column for column in _COLUMNS if column[0] in part.results]
+    rows = []
+    for language in part.results["languages"]:
+        values = [(part.results[module][language], key) for module, key, _ in columns]
+        cells = [with_interval(row.get(key), row.get(f"{key}_ci")) for row, key in values]
+        rows.append([language, *(cell.replace(" (", "\n(") for cell in cells)])
+    heads = [Column(head, Role.TEXT) for *_, head in columns]
+    return Table([Column("language", Role.LABEL), *heads], rows, part.name)
+
+
+def _make_differences_part(two: Between, names: Sequence[str]) -> Part:
+    comparison = two.comparison
+    correction = comparison.settings["correction"]
+    rows = [
+        (f"{catalogue.BY_NAME[figure].title} {row.name}", row)
+        for figure, rows_of_figure in comparison.differences.items()
+        for row in rows_of_figure
+    ]
+    # the means above are over relations, unless another average was chosen
+    differences = tests.make_differences_table(names, correction, rows, "figure (micro)")
+    blocks: list[Table | str] = [differences]
+    notes = [*tests.list_notes(comparison)]
+    if comparison.decodings:
+        counts = tests.make_counts_table(comparison.decodings, names, correction)
+        blocks.append(counts._replace(title="Facts that both, one or neither knows"))
+        notes += tests.list_notes_of_decodings(comparison.decodings, names, EXAMPLES)
+    return Part(two.title, [*blocks, *notes])

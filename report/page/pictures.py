@@ -1,19 +1,14 @@
 """The heat maps and charts of a report, with the choices of its page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import permutations
+from itertools import chain, permutations
 from math import ceil, floor
 from typing import Any
 
 import numpy as np
 
-from polyprobe.analysis.figures.declaration import PAIR, RunFigure
-from polyprobe.analysis.figures.results import (
-    find_chance,
-    find_high_pairs,
-    list_by_language,
-    order_pair,
-)
+from polyprobe.analysis.figures import results as reader
+from polyprobe.analysis.figures.figures import PAIR, RunFigure
 from polyprobe.metrics.pictures.picture import Bars, Curves, Heat, Picture, Point, Points, Series
 from polyprobe.report.findings.comparison import LEVEL
 from polyprobe.report.findings.run import BETWEEN, QUANTITIES, WITHIN
@@ -32,16 +27,14 @@ def list_drawings(report: Report) -> dict[str, list[Drawing]]:
     for place, part in enumerate(runs, start=1):
         drawings[Titles.PAIRS] += _list_heats(part, report, f"-{place}" if several else "")
     for two in report.between:
-        drawings[Titles.PAIRS] += _list_differences(two, runs[0], report.figures)
+        drawings[Titles.PAIRS] += _list_changes(two, runs[0], report.figures)
     drawings[Titles.ACCURACY] = [Drawing("accuracy", _draw_accuracy(report), {})]
     shares = [part.results.get("k_share") or [] for part in runs]
     if count := max(map(len, shares)):  # languages in which facts are right, of those right in any
         rows = [(x.name, y + [None] * (count - len(y))) for x, y in zip(runs, shares, strict=True)]
         labels, series = [str(k) for k in range(1, count + 1)], [Series(*row) for row in rows]
-        measure = "share of the facts right in some language"
-        drawings[Titles.SHARES] = [
-            Drawing("shares", Bars(_title(runs), labels, series, measure), {})
-        ]
+        bars = Bars(_title(runs), labels, series, "share of the facts right in some language")
+        drawings[Titles.SHARES] = [Drawing("shares", bars, {})]
     for place, part in enumerate(runs, start=1):
         end, run = (f"-{place}", {"run": part.name}) if several else ("", {})
         for title, name, picture, choice in _list_charts(part):
@@ -60,10 +53,10 @@ def _list_heats(part: RunPart, report: Report, end: str) -> Iterator[Drawing]:
         squared = figure in undirected and len(undirected) > 1
         yield Drawing(f"{figure.name}{end}", heat, choice | ({"high by": "–"} if squared else {}))
         for second in [x for x in undirected if squared and x is not figure]:
-            high = find_high_pairs(results, figure.name, second.name)
+            common, *rest = reader.find_high_pairs(results, figure.name, second.name)
             squares = {
-                f"at or above the mean by {figure.title} and {second.title}": high.common,
-                "by one of them": [*high.first, *high.second],
+                f"at or above the mean by {figure.title} and {second.title}": common,
+                "by one of them": [*chain(*rest)],
             }
             cells = {x: _frame(results["languages"], pairs) for x, pairs in squares.items()}
             options = choice | {"high by": second.heading}
@@ -100,11 +93,11 @@ def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> He
 def find_scale(figure: RunFigure, parts: Sequence[RunPart]) -> tuple[float, float, float | None]:
     """Find low (chance, or a lower value), high and chance of all runs' scale, in twentieths."""
     values = [x for part in parts for x in part.results[figure.name].values() if x is not None]
-    levels = [find_chance(part.results, figure.name) for part in parts]
+    levels = [reader.find_chance(part.results, figure.name) for part in parts]
     chance = min((level for level in levels if level is not None), default=None)
     low = floor(20 * min([chance or 0.0, *values]) + 1e-9) / 20
     high = ceil(20 * max([*values, low + 0.1]) - 1e-9) / 20
-    return low, max(low + 0.05, min(figure.scale.highest, high)), chance
+    return low, max(low + 0.05, min(figure.highest, high)), chance
 
 
 def _title(parts: Sequence[RunPart]) -> str:
@@ -115,7 +108,7 @@ def _title(parts: Sequence[RunPart]) -> str:
 def _find_cells(languages: Sequence[str], values: Mapping[str, Any]) -> dict[tuple[int, int], Any]:
     """Find the value of each cell, `en-fr` → value; the order of a pair may count."""
     pairs = permutations(enumerate(languages), 2)
-    return {(i, j): values.get(order_pair(values, x, y)) for (i, x), (j, y) in pairs}
+    return {(i, j): values.get(reader.order_pair(values, x, y)) for (i, x), (j, y) in pairs}
 
 
 def _fill(languages: Sequence[str], values: Mapping[str, float | None]) -> np.ndarray:
@@ -134,9 +127,7 @@ def _describe_interval(bounds: Sequence[float] | None) -> str:
     return f" ({bounds[0]:z.3f} to {bounds[1]:z.3f})" if bounds else ""
 
 
-def _list_differences(
-    two: Between, part: RunPart, figures: Sequence[RunFigure]
-) -> Iterator[Drawing]:
+def _list_changes(two: Between, part: RunPart, figures: Sequence[RunFigure]) -> Iterator[Drawing]:
     """Yield the differences of two runs, the significant ones in squares."""
     languages = two.comparison.languages
     for figure in figures:
@@ -225,7 +216,7 @@ def draw_templates(results: Mapping[str, Any]) -> dict[str, Picture]:
         within = [results[WITHIN.name][x] for x in languages]
         series = [Series("within the language", within, [bounds.get(x) for x in languages])]
         if results.get(BETWEEN.name):
-            between = list_by_language(results, BETWEEN)
+            between = reader.list_by_language(results, BETWEEN)
             series.append(Series("with the other languages", [between[x] for x in languages]))
         title = "Centred RankC of different templates"
         pictures["ceiling"] = Bars(title, languages, series, "centred RankC")

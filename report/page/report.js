@@ -67,11 +67,13 @@ function drawExamples() {
   const found = { tied: [], both_right: [], both_wrong: [], different: [] };
   const words = byId("words").value.toLowerCase();
   for (const fact of run.facts) {
-    const text = JSON.stringify([fact.id, fact.relation, fact.rows[one], fact.rows[two]]);
+    const verdicts = places.map((k, i) => `${pair[i]}: ${fact.rows[k][6]};`); // as in make_verdicts_table
+    const text = [fact.id, fact.relation, fact.rows[one], fact.rows[two], verdicts].flat(Infinity).join("\n");
     if (text.toLowerCase().includes(words)) found[kindOf(fact, one, two)].push(fact);
   }
   const half = SHOWN / 2;
   const same = [...found.both_right.slice(0, half), ...found.both_wrong.slice(0, half)];
+  const tie = run.facts[0]?.rows[0][6] ? "Answer without an object" : "Tie for the best score";
   const agree = counts.both_right + counts.both_wrong;
   const add = (title, name, facts) => group(title, name, facts, pair, places);
   place.replaceChildren(
@@ -80,7 +82,7 @@ function drawExamples() {
       `${counts.both_wrong} wrong)`, "agree", same),
     ...add(`Different answers: ${counts.different} of ${run.total} facts`, "differ",
       found.different.slice(0, SHOWN)),
-    ...(counts.tied ? add(`Tie for the best score: ${counts.tied} of ${run.total} facts`, "tied",
+    ...(counts.tied ? add(`${tie}: ${counts.tied} of ${run.total} facts`, "tied",
       found.tied.slice(0, half)) : []),
   );
 }
@@ -96,9 +98,16 @@ function group(title, name, facts, pair, places) {
 
 /* One language of a fact: the prompt, and the candidates from the best to the worst score. */
 function side(code, row, fact) {
-  const [prompt, ranking, shared, left] = row;
+  const [prompt, ranking, shared, left, asked, answer, verdict, entity] = row;
   const lang = { lang: tag(code), dir: "auto" };
   const parts = [make("p", { class: "code" }, fullName(code))];
+  if (verdict) {
+    const right = verdict.startsWith("right");
+    const name = entity ? [": ", make("bdi", lang, ranking[0][2] ?? ""), ` (${entity})`] : [];
+    return make("div", { class: "side" }, ...parts, make("p", { class: "prompt", ...lang }, asked),
+      make("blockquote", lang, answer), make("p", { class: right ? "is-right" : "is-wrong" },
+        `${right ? "✓" : "✗"} ${verdict}`, ...name));
+  }
   if (prompt !== null) {
     const [before, ...after] = prompt.split("[Y]");
     const slot = make("span", { class: "slot", role: "img", "aria-label": "blank" });

@@ -21,7 +21,7 @@ from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.messages import PolyprobeError, check_ending
 from polyprobe.system.options import check_arguments
 
-from . import decodings, parts
+from . import parts
 from .examples import list_examples
 from .page import ENDINGS, write_finding
 from .pictures import list_drawings
@@ -106,8 +106,10 @@ def write_pages(
     if output:
         data: dict[str, Any] = {} if decoded else {"runs": list_examples(runs, names)}
         if not decoded and parts.Titles.PAIRS in drawings:
-            part = next(part for part in report.parts if part.ranked_pairs)
-            data["pair"] = part.ranked_pairs[-1]  # the least consistent one
+            # the least consistent one; if none is defined, the first
+            pairs = (part.ranked_pairs for part in report.parts)
+            default = [report.parts[0].results["languages"][:2]]
+            data["pair"] = next(filter(None, pairs), default)[-1]
         write_finding(finding, output, **data)
     return dict(finding.pictures)
 
@@ -118,8 +120,8 @@ def _make_finding(report: parts.Report, drawings: parts.Drawings, decoded: bool)
     title = f"{len(names)} runs" if len(names) > 1 else names[0]
     describe, list_parts, terms = parts.describe_scores, parts.list_score_parts, parts.TERMS
     if decoded:
-        describe, list_parts = decodings.describe_decodings, decodings.list_decoding_parts
-        terms = decodings.TERMS
+        describe, list_parts = parts.describe_decodings, parts.list_decoding_parts
+        terms = parts.TERMS_OF_DECODINGS
     # the first one with explanations
     lines = [describe(part, place == 0) for place, part in enumerate(runs)]
     if len(runs) > 1:

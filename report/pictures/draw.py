@@ -6,22 +6,15 @@ from pathlib import Path
 from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.metrics.pictures.svg import draw_svg, set_colours
 from polyprobe.system.files import write_whole
-from polyprobe.system.messages import check_ending, report, require
+from polyprobe.system.messages import report
 from polyprobe.system.options import check_arguments
 
+from . import check_figure
 from .order import name_picture
 
-ENDINGS = (".svg", ".pdf", ".png")
 SCALE = 3  # pixels of a PNG for a pixel of the SVG
 # Letters of other scripts than Latin, Greek and Cyrillic; most machines have a font for these.
 _FOREIGN = re.compile(r"[\u0590-\u1dff\u2e80-\uffef]")
-
-
-def check_figure(file: Path) -> None:
-    """Refuse a file name with another ending; PDF and PNG if their writer is missing."""
-    check_ending("--figure", file, ENDINGS)
-    if file.suffix.lower() != ".svg":
-        require(f"--figure {file.name}", "vl_convert")
 
 
 @check_arguments

@@ -47,9 +47,9 @@ def _order_by_similarity(values: np.ndarray) -> list[int]:
     each direction has the mean of both; a pair without a value has the lowest value. Clusters stay
     together; their order does not always minimise the distances of neighbours (scipy issue 11227).
     """
-    either = np.where(np.isnan(values), values.T, values)
-    both = (either + either.T) / 2
-    similarities = both[np.triu_indices(len(values), 1)]
+    filled = np.where(np.isnan(values), values.T, values)
+    means = (filled + filled.T) / 2
+    similarities = means[np.triu_indices(len(values), 1)]
     defined = similarities[~np.isnan(similarities)]
     if len(values) < 3 or not len(defined):
         return [*range(len(values))]
@@ -70,17 +70,17 @@ def arrange(picture: Picture, order: str) -> Picture:
     if isinstance(picture, Points | Curves):
         kind = "scatter plot" if isinstance(picture, Points) else "chart of curves"
         raise PolyprobeError(f"--order {order}: a {kind} has no order of languages; omit --order")
-    if isinstance(picture, Boxes):
+    if isinstance(picture, Boxes | Bars):
         places = order_languages(picture.labels, order)
-        boxes = {name: [row[i] for i in places] for name, row in picture.series.items()}
-        return picture._replace(labels=[picture.labels[i] for i in places], series=boxes)
-    if isinstance(picture, Bars):
-        places = order_languages(picture.labels, order)
+        labels = [picture.labels[i] for i in places]
+        if isinstance(picture, Boxes):
+            boxes = {name: [row[i] for i in places] for name, row in picture.series.items()}
+            return picture._replace(labels=labels, series=boxes)
         series = []
         for name, *lists in picture.series:  # optional ones are empty
             ordered: list[Any] = [[x[i] for i in places] if x else () for x in lists]
             series.append(Series(name, *ordered))
-        return picture._replace(labels=[picture.labels[i] for i in places], series=series)
+        return picture._replace(labels=labels, series=series)
     if list(picture.rows) != list(picture.columns):
         rows, columns = (order_languages(x, order) for x in (picture.rows, picture.columns))
         return _arrange_heat(picture, rows, columns)

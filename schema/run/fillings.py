@@ -62,16 +62,12 @@ def count_masks(table: pa.Table) -> int:
 
 
 def _replace_winners(table: pa.Table, length_norm: bool, max_masks: int | None) -> pa.Table:
-    columns: dict[str, list[Any]] = {name: [] for name in (*CHOSEN, "fillings")}
-    for fillings in table["fillings"].to_pylist():
-        values: tuple[Any, ...] = (None,) * (len(CHOSEN) + 1)
-        if fillings:
-            offered = fillings[:max_masks]
+    rows = table.to_pylist()
+    for row in rows:
+        offered = (row["fillings"] or [])[:max_masks]
+        values: tuple[Any, ...] = (None,) * len(CHOSEN)
+        if offered:
             best = offered[find_winner([filling["log_c"] for filling in offered], length_norm)]
-            values = (best["text"], len(best["ids"]), value_of(best["log_c"], length_norm), offered)
-        for name, value in zip(columns, values, strict=True):
-            columns[name].append(value)
-    for name, made in columns.items():
-        place, field = table.schema.get_field_index(name), table.schema.field(name)
-        table = table.set_column(place, field, pa.array(made, field.type))
-    return table
+            values = (best["text"], len(best["ids"]), value_of(best["log_c"], length_norm))
+        row.update(zip(CHOSEN, values, strict=True), fillings=offered or None)
+    return pa.Table.from_pylist(rows, schema=table.schema)

@@ -16,13 +16,7 @@ from polyprobe.schema.columns import COLUMNS, UNREADABLE, fingerprint
 from polyprobe.schema.run.fillings import FILLING
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import DEFINITION, Settings
-from polyprobe.schema.run.shapes import (
-    RESULTS,
-    Content,
-    find_stray,
-    find_wrong_shape,
-    find_wrong_value,
-)
+from polyprobe.schema.run.shapes import Content, find_wrong_results, find_wrong_value
 from polyprobe.system.files import LOCK, hash_json, part_of, write_text, write_whole
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import convert_value
@@ -32,8 +26,7 @@ from polyprobe.system.options import convert_value
 SEAL, RUN_SEAL, FILES = "sha256", "run_sha256", "files"
 EFFECTS = "position_effects"
 PROMPT, N_PROMPT = "prompt_log_probability", "n_prompt_tokens"
-# Nats between answers of one served model: more than rounding of activations to 8 bits, less than
-# any mistake.
+# Nats between answers of one served model: more than rounding to 8 bits, less than any mistake.
 AGREE = 0.3
 GO_ON = "what was written before is kept: make room and run the same command again"
 SCORES = pa.schema(
@@ -79,6 +72,17 @@ PREDICTIONS = pa.schema(
     ]
 )
 
+# Free answers, with 1 as the score of the object that is found in one, else 0.
+ANSWERS = pa.schema(
+    [
+        *SCORES,
+        ("asked", pa.string()),  # up to the slot
+        ("answer", pa.string()),
+        ("verdict", pa.string()),  # one of `verdicts.KINDS`
+        ("entity", pa.string()),  # the id of the object, its label in the first language without
+        ("donor_answer", pa.string()),
+    ]
+)
 # By the kind of a run.
 SCHEMAS = {"scores": SCORES, "predictions": PREDICTIONS}
 # Equal in every language.
@@ -171,7 +175,7 @@ class Run:
     def write(self, language: str, table: pa.Table) -> None:
         """Write a language's scores or predictions, whole or not at all; other columns are null."""
         buffer = pa.BufferOutputStream()
-        schema = SCHEMAS[self.settings().kind]
+        schema = self._schema()
         pq.write_table(fill_columns(table, schema), buffer, write_page_checksum=True)
         content = buffer.getvalue()
         self._files[language] = hashlib.sha256(content).hexdigest()
@@ -180,7 +184,7 @@ class Run:
 
     def read(self, language: str) -> pa.Table:
         """Read a language's scores or predictions, whose hash, columns and values are checked."""
-        schema, file = SCHEMAS[self.settings().kind], self._file(language)
+        schema, file = self._schema(), self._file(language)
         remedy = "delete it and repeat the command of the run: the other languages are kept"
         try:
             content = file.read_bytes()
@@ -221,8 +225,7 @@ class Run:
         results, file = self.read_json("results.json", remedy), self.folder / "results.json"
         if results.pop(RUN_SEAL, None) != self.seal:
             raise PolyprobeError(f"{file} was computed from another state of the run; {remedy}")
-        fault = find_wrong_shape(results, RESULTS) or find_stray(results, self.settings().languages)
-        if fault:
+        if fault := find_wrong_results(results, self.settings().languages):
             raise PolyprobeError(f"{file}: {fault}; {remedy}")
         return Content(results, f"{file}:", remedy)
 
@@ -249,6 +252,10 @@ class Run:
         if value.pop(SEAL, None) != hash_json(value):
             raise PolyprobeError(f"{file} was changed after it was written; {remedy}")
         return value
+
+    def _schema(self) -> pa.Schema:
+        settings = self.settings()
+        return ANSWERS if protocol_of(settings.scoring).answers else SCHEMAS[settings.kind]
 
     def _file(self, language: str) -> Path:
         return self.folder / self.settings().kind / f"{language}.parquet"

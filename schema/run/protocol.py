@@ -1,7 +1,9 @@
 """What the rows of a dataset become where a protocol has its own way to ask them."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +15,20 @@ from polyprobe.system.messages import PolyprobeError, naming_language
 
 _TEXTS = [of(text) for of in (pa.list_, pa.large_list) for text in (pa.string(), pa.large_string())]
 _STRIPPED = str.maketrans("", "", ".:。")
+_SAME = ("fact_id", "relation", "subject", "subject_id", "template_id", "flags", "reviewed")
+ANSWER_COLUMNS = ("object_id", "answer_forms")
+BLANK = "___"
+NO_CANDIDATES = (BLANK,)  # of a question with a free answer
+_REST = re.compile(r"[\s\W]*")  # of a sentence behind the slot at its end
 
 
 class Protocol(NamedTuple):
     """The input of a protocol and the kind of its files."""
 
     kind: str = "scores"  # of candidates, or free `predictions`
-    whole_relation: bool = False  # candidates are all objects of the relation, templates are bare
+    whole_relation: bool = False  # candidates are all objects of the relation
+    bare: bool = False  # templates are, see `bare_template`
+    answers: bool = False  # free answers, in which objects are found
     contrasts: bool = False  # compares first sub-words, the fact's with the mean of the others'
     choices: bool = False  # chosen candidates without scores of the others
     options: bool = False  # the candidates are options with letters, whose positions have effects
@@ -33,7 +42,8 @@ PROTOCOLS = {
     "contrastive": Protocol(contrasts=True),
     "letters": Protocol(options=True),
     "pll": Protocol(),
-    "mpararel": Protocol(whole_relation=True, columns=("object_id", "subject")),
+    "mpararel": Protocol(whole_relation=True, bare=True, columns=("object_id", "subject")),
+    "answer": Protocol(whole_relation=True, answers=True, choices=True, columns=ANSWER_COLUMNS),
     "scores": Protocol(),  # imported, of an unknown protocol
     "choice": Protocol(choices=True),
     "xfactr": Protocol(kind="predictions", columns=("answer_forms",)),
@@ -53,6 +63,7 @@ def as_asked(
     scoring: str,
     first: str | None = None,
     final_stop: str = "none",
+    as_written: bool = False,
 ) -> dict[str, pa.Table]:
     """Change the rows to what a protocol asks; most protocols take them unchanged.
 
@@ -60,6 +71,7 @@ def as_asked(
     relation, that is all correct answers of its rows in the order of their first occurrence, the
     same in every language. `answers` are indices into them. The labels of the language `first`
     (default: that of the first table) identify objects without ids. `final_stop` ends each prompt.
+    Free answers: the same candidates, and prompts are `open_question`s, or remain `as_written`.
     """
     check_askable(tables, scoring)
     if protocol_of(scoring).kind == "predictions":
@@ -68,7 +80,9 @@ def as_asked(
         return dict(tables)
     objects = list_relation_objects(tables[first or next(iter(tables))])
     stop = "" if final_stop == "none" else final_stop
-    return {language: _ask_relations(table, objects, stop) for language, table in tables.items()}
+    write = partial(_write_bare, stop=stop) if protocol_of(scoring).bare else _write_open
+    write = (lambda table: {"prompt": table["prompt"]}) if as_written else write
+    return {language: _ask_relations(table, objects, write) for language, table in tables.items()}
 
 
 def read_forms(table: pa.Table) -> list[list[str]]:
@@ -87,21 +101,19 @@ def read_forms(table: pa.Table) -> list[list[str]]:
 def _accept_all(table: pa.Table, language: str) -> pa.Table:
     """Give the rows the `answer_forms` of all rows of the same question."""
     with naming_language(language):
-        forms_of_rows = read_forms(table)
+        lists = read_forms(table)
     # a question is a relation of a subject, known by its id, or a prompt without ids
     questions = table["prompt"].to_pylist()
     if "subject_id" in table.column_names:
         ids = zip(table["relation"].to_pylist(), table["subject_id"].to_pylist(), strict=True)
         questions = [pair if pair[1] else text for pair, text in zip(ids, questions, strict=True)]
     valid: dict[Any, dict[str, None]] = {}
-    for question, forms in zip(questions, forms_of_rows, strict=True):
+    for question, forms in zip(questions, lists, strict=True):
         valid.setdefault(question, {}).update(dict.fromkeys(forms))
-    merged = [
-        list(dict.fromkeys([*f, *valid[q]])) for q, f in zip(questions, forms_of_rows, strict=True)
-    ]
+    merged = [[*dict.fromkeys([*f, *valid[q]])] for q, f in zip(questions, lists, strict=True)]
     columns = [name for name in table.schema.names if name != "answer_forms"]
-    forms = pa.array(merged, pa.list_(pa.string()))
-    return table.select(columns).append_column("answer_forms", forms)
+    column = pa.array(merged, pa.list_(pa.string()))
+    return table.select(columns).append_column("answer_forms", column)
 
 
 def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
@@ -123,7 +135,7 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
                 "but the dataset has rows with a prompt for each candidate (column 'prompts'); use "
                 "--scoring contrastive, object or bmlama"
             )
-    for language, table in tables.items() if protocol.whole_relation else ():
+    for language, table in tables.items() if protocol.bare else ():
         kind = table.schema.field("subject").type if "subject" in table.column_names else None
         if kind is None or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             problem = "it has none" if kind is None else f"it is {kind}"
@@ -148,12 +160,35 @@ def bare_template(prompt: str, subject: str | None) -> str:
     return SLOT.join(texts).strip()
 
 
+def open_question(prompt: str) -> str:
+    r"""Write a prompt with its slot at the end; a slot inside is a blank to fill in.
+
+    >>> open_question("France is in [Y]."), open_question("[Y] is in Asia.")
+    ('France is in [Y]', '___ is in Asia.\nAnswer: [Y]')
+    """
+    before, _, rest = prompt.partition(SLOT)
+    if _REST.fullmatch(rest):
+        return f"{before}{SLOT}"
+    return f"{before}{BLANK}{rest}\nAnswer: {SLOT}"
+
+
+def _write_open(table: pa.Table) -> dict[str, pa.Array]:
+    return {"prompt": pa.array(map(open_question, table["prompt"].to_pylist()), pa.string())}
+
+
+def _write_bare(table: pa.Table, stop: str) -> dict[str, pa.Array]:
+    texts = zip(table["prompt"].to_pylist(), table["subject"].to_pylist(), strict=True)
+    prompts = pa.array([bare_template(*text) + stop for text in texts], pa.string())
+    return {"prompt": prompts, "repeated": mark_repeated(table)}
+
+
 class Objects(NamedTuple):
     """The objects of each relation, and the correct ones of each row."""
 
     # First occurrence of each object as (row, index into candidates), by relation.
     places: dict[str, list[tuple[int, int]]]
     answers: list[list[int]]  # numbers of each row's correct objects in that list
+    names: dict[str, list[str]]  # ids of the objects of each relation, labels without ids
 
 
 def list_relation_objects(table: pa.Table) -> Objects:
@@ -171,7 +206,8 @@ def list_relation_objects(table: pa.Table) -> Objects:
                 numbers[relation, name] = len(listed)
                 listed.append((row, index))
         answers.append(list(dict.fromkeys(numbers[relation, name] for name in names)))
-    return Objects(places, answers)
+    names_of = {x: [name for relation, name in numbers if relation == x] for x in places}
+    return Objects(places, answers, names_of)
 
 
 def _object_names(table: pa.Table) -> Iterator[list[str]]:
@@ -187,24 +223,17 @@ def _object_names(table: pa.Table) -> Iterator[list[str]]:
         yield [keys[index] or key or labels[index] for index in right]
 
 
-def _ask_relations(table: pa.Table, objects: Objects, stop: str) -> pa.Table:
-    candidates = table["candidates"]
-    labels = [
-        [candidates[row][index].as_py() for row, index in places]
-        for places in objects.places.values()
-    ]
+def _ask_relations(
+    table: pa.Table, objects: Objects, write: Callable[[pa.Table], dict[str, pa.Array]]
+) -> pa.Table:
+    listed = table["candidates"]
+    labels = [[listed[row][k].as_py() for row, k in pairs] for pairs in objects.places.values()]
     numbers = {relation: number for number, relation in enumerate(objects.places)}
     which = pa.array([numbers[relation] for relation in table["relation"].to_pylist()])
-    texts = zip(table["prompt"].to_pylist(), table["subject"].to_pylist(), strict=True)
-    changed = {
-        "fact_id": table["fact_id"],
-        "relation": table["relation"],
-        "prompt": pa.array([bare_template(*text) + stop for text in texts], pa.string()),
-        "candidates": pa.array(labels, pa.list_(pa.string())).take(which),
-        "answers": pa.array(objects.answers, pa.list_(pa.int32())),
-    }
-    changed |= {name: table[name] for name in ("flags", "reviewed") if name in table.column_names}
-    return pa.table(changed | {"repeated": mark_repeated(table)})
+    candidates = pa.array(labels, pa.list_(pa.string())).take(which)
+    answers = pa.array(objects.answers, pa.list_(pa.int32()))
+    same = {name: table[name] for name in _SAME if name in table.column_names}
+    return pa.table(same | write(table) | {"candidates": candidates, "answers": answers})
 
 
 class Repeated(NamedTuple):

@@ -46,18 +46,9 @@ def make_choice(
     Both are lists, or texts with commas as on the command line (`exclude="none"`: nothing).
     """
     relations = split_list(relations) if isinstance(relations, str) else relations
-    exclude = parse_exclude(exclude) if isinstance(exclude, str) else exclude
-    only = None if relations is None else _sort(relations)
-    return Choice(only, _sort(exclude or ()))
-
-
-def parse_exclude(text: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    """Return the relations and flags to leave out; `none` is an empty list, None the default.
-
-    >>> parse_exclude("P530, answer_in_subject"), parse_exclude("none"), parse_exclude(None)
-    (('P530', 'answer_in_subject'), (), None)
-    """
-    return None if text is None else split_list("" if text == "none" else text)
+    exclude = () if exclude == "none" else exclude or ()
+    exclude = split_list(exclude) if isinstance(exclude, str) else exclude
+    return Choice(None if relations is None else _sort(relations), _sort(exclude))
 
 
 def choose_to_score(
@@ -104,8 +95,7 @@ def choose_rows(
     `sample` takes facts, with all rows (templates) of each: it numbers each relation's n facts by
     the SHA-256 of their id, k = 0, 1, ..., and takes those with the smallest (k + 1/2) / n. So
     relations keep their shares to within one fact, every language and machine gets the same facts,
-    a larger sample includes the smaller one, and the sample is stable under small changes of the
-    dataset.
+    a larger sample includes the smaller one, and a small change of the dataset changes it little.
     """
     among = [*range(len(table))] if among is None else [*among]
     if sample is None:
@@ -131,7 +121,8 @@ def find_rows(table: pa.Table, options: Any) -> tuple[list[int], dict[str, Any]]
     choice = choose_to_score(table, options.relations, options.exclude)
     rows, excluded = apply_choice(table, choice)
     numbers = choose_rows(table, options.limit, options.sample, rows)
-    return numbers, {**choice.as_json(), "left_out": excluded}
+    values = {"limit": options.limit, "sample": options.sample, "left_out": excluded}
+    return numbers, values | choice.as_json()
 
 
 def choose_examples(table: pa.Table, options: Any, n: int) -> tuple[list[int], list[list[int]]]:
@@ -152,10 +143,10 @@ def choose_examples(table: pa.Table, options: Any, n: int) -> tuple[list[int], l
     of_relations: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for _, subject in sorted(zip(answers, order, strict=True), key=lambda pair: pair[0][1]):
         of_relations[subject[0]].append(subject)
-    if few := [f"{x} has {len(of)}" for x, of in of_relations.items() if len(of) < n + 2]:
+    if lacks := [f"{x} has {len(of)}" for x, of in of_relations.items() if len(of) < n + 2]:
         raise PolyprobeError(
-            f"--shots {n} needs {n + 2} subjects of each relation; {', '.join(few)}: use fewer, or "
-            "leave these relations out (--exclude)"
+            f"--shots {n} needs {n + 2} subjects of each relation; {', '.join(lacks)}: use fewer, "
+            "or leave these relations out (--exclude)"
         )
     examples = {subject for of in of_relations.values() for subject in of[:n]}
     rest = [k for k, subject in enumerate(subjects) if subject not in examples]

@@ -31,7 +31,7 @@ def _short(name: str) -> str:
     return clean(Path(name).name if Path(name).is_absolute() or name.startswith(".") else name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """The identity of a run; runs with equal settings have equal scores.
 
@@ -40,7 +40,7 @@ class Settings:
     """
 
     model: str
-    revision: str
+    revision: str = "unknown"
     dataset: str
     config: str | None
     fingerprint: dict[str, str]  # hash of each language's split
@@ -48,9 +48,9 @@ class Settings:
     limit: int | None
     sample: int | None
     scoring: str
-    bos: str | None
-    dtype: str
-    device: str
+    bos: str | None = "unknown"
+    dtype: str = "unknown"
+    device: str = "unknown"
     attention: str = "unknown"
     path: str = "unknown"  # the engine's strategy
     batch_tokens: int | None = None

@@ -47,6 +47,7 @@ RESULTS: dict[Any, Any] = {
     "k_correct": [NUMBER],
     "k_share": ([NUMBER], NoneType),
     "letters_read": VALUES,
+    "verdicts": FLOORS,
     "by_masks": {str: {str: [NUMBER]}},
     "n_masks": {str: [int]},
     "by_popularity": {str: {"parts": [FIFTH], ...: int}},
@@ -75,8 +76,10 @@ NEEDED |= {"donor": "donor_scores"}
 Fault = tuple[int, str]  # a row, and what is wrong in it
 
 
-def find_stray(results: Mapping[str, Any], languages: Sequence[str]) -> str:
-    """Name what is missing or of other languages than run.json, figures without values; else ""."""
+def find_wrong_results(results: Mapping[str, Any], languages: Sequence[str]) -> str:
+    """Name what has no shape, is missing or of other languages than run.json; else ""."""
+    if fault := find_wrong_shape(results, RESULTS):
+        return fault
     for name in REQUIRED:
         if name not in results:
             return f"{name} is missing"
@@ -199,9 +202,8 @@ def _list_faults(batch: pa.RecordBatch) -> Iterator[Fault]:
         overfull = pc.greater(batch["n_masks"], sizes["fillings"])
         yield from _mark(overfull, "n_masks is more than the fillings")
         # Old runs have none.
-        counts = pc.if_else(
-            batch["prediction"].is_valid(), pc.fill_null(sizes["fillings"], 0), None
-        )
+        valid = batch["prediction"].is_valid()
+        counts = pc.if_else(valid, pc.fill_null(sizes["fillings"], 0), None)
         different = pc.not_equal(counts, pc.max(counts))
         yield from _mark(different, "fillings has fewer values than in other rows")
 
@@ -223,8 +225,8 @@ def _search(values: pa.Array, name: str, may_be_null: bool = False) -> Iterator[
         if name in MOST:
             yield from _mark(pc.greater(values, MOST[name]), f"{name} has a probability above 1")
     elif pa.types.is_integer(values.type):
-        least = LEAST.get(name, 0)
-        yield from _mark(pc.less(values, least), f"{name} has a number below {least}")
+        minimum = LEAST.get(name, 0)
+        yield from _mark(pc.less(values, minimum), f"{name} has a number below {minimum}")
 
 
 def _mark(bad: pa.Array, text: str) -> Iterator[Fault]:

@@ -31,7 +31,6 @@ ReadValues = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 class BatchStates(NamedTuple):
     """The states of a batch, [places, width], and the place of each of its reads."""
 
-    path: ForwardPath
     batch: list[Input]
     states: torch.Tensor
     places: list[int]
@@ -88,26 +87,24 @@ class Engine:
 
     def forecast(self, plan: Plan) -> Forecast:
         """Return the work of a plan; tokens include padding."""
-        batches = [*self._batches(plan)]
-        sizes = [path.size(batch) for path, batch in batches]
-        return Forecast(len(batches), len(plan.reads), sum(sizes))
+        sizes = [path.size(batch) for path, part in self._batches(plan) for batch in part]
+        return Forecast(len(sizes), len(plan.reads), sum(sizes))
 
     def run(self, plan: Plan, values: ReadValues, progress: Progress) -> np.ndarray:
         """Compute each read's value, float32; progress is called with (inputs done, inputs)."""
         results: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
-        pending: list[BatchStates] = []
         done = 0
-        for path, batch in self._batches(plan):
+        for path, batches in self._batches(plan):
             compute = partial(self._compute_states, path, plan)
-            for part, states in self.run_parts(batch, compute, path):
-                if pending and pending[0].path is not path:
-                    self._read_out(plan, pending, values, results)
+            pending: list[BatchStates] = []
+            parts = (x for batch in batches for x in self.run_parts(batch, compute, path))
+            for part, states in parts:
                 pending.append(states)
                 if sum(len(entry.states) for entry in pending) >= self._head_places:
-                    self._read_out(plan, pending, values, results)
+                    self._read_out(path, plan, pending, values, results)
                 done += len(part)
                 progress(done, len(plan.reads))
-        self._read_out(plan, pending, values, results)
+            self._read_out(path, plan, pending, values, results)
         return results
 
     def read(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -153,21 +150,25 @@ class Engine:
         yield from self.run_parts(batch[:half], compute, path)
         yield from self.run_parts(batch[half:], compute, path)
 
-    def _batches(self, plan: Plan) -> Iterator[tuple[ForwardPath, list[Input]]]:
+    def _batches(self, plan: Plan) -> Iterator[tuple[ForwardPath, Iterator[list[Input]]]]:
         within = [row for row in plan.reads if len(row.ids) <= self._window]
         beyond = [row for row in plan.reads if len(row.ids) > self._window]
         for path, inputs in ((self.path, within), (self._long_path, beyond)):
-            for batch in path.batches(inputs, lambda: self.batch_tokens):
-                yield path, batch
+            yield path, path.batches(inputs, lambda: self.batch_tokens)
 
     @torch.inference_mode()
     def _compute_states(self, path: ForwardPath, plan: Plan, batch: list[Input]) -> BatchStates:
         with self.network.context():
-            return BatchStates(path, batch, *path.states(plan, batch))
+            return BatchStates(batch, *path.states(plan, batch))
 
     @torch.inference_mode()
     def _read_out(
-        self, plan: Plan, pending: list[BatchStates], values: ReadValues, results: np.ndarray
+        self,
+        path: ForwardPath,
+        plan: Plan,
+        pending: list[BatchStates],
+        values: ReadValues,
+        results: np.ndarray,
     ) -> None:
         """Store the values of all reads of the waiting batches, a few places at a time."""
         # Each call reads the whole head from memory, so small batches share one
@@ -180,7 +181,6 @@ class Engine:
         batch = [row for entry in pending for row in entry.batch]
         numbers = np.array([n for row in batch for n in plan.reads[row].numbers])
         targets = np.asarray(plan.targets(batch))
-        path = pending[0].path
         pending.clear()  # frees the states, of which there is a copy now
         start = 0
         while start < len(states):
@@ -218,6 +218,7 @@ def affordable_tokens(path: ForwardPath) -> int:
     return budget
 
 
+@torch.inference_mode()
 def _measure(path: ForwardPath) -> tuple[int, int]:
     """Measure the bytes that a batch takes and the bytes that are free, zeros without CUDA."""
     device = path.network.device
@@ -231,15 +232,10 @@ def _measure(path: ForwardPath) -> tuple[int, int]:
         plan.read(Input(ids[:2] if source else ids, source), [1], (0,))
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device)
-    _run(path, plan)
+    with path.network.context():
+        states, _ = path.states(plan, list(plan.reads))
+        path.logits(states[:1])
     n_bytes = torch.cuda.max_memory_allocated(device) - before
     # torch keeps freed memory, which the driver counts as taken.
     cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return n_bytes, torch.cuda.mem_get_info(device)[0] + cached
-
-
-@torch.inference_mode()
-def _run(path: ForwardPath, plan: Plan) -> None:
-    with path.network.context():
-        states, _ = path.states(plan, list(plan.reads))
-        path.logits(states[:1])

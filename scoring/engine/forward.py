@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -346,22 +347,19 @@ class Trie:
         self.depths: list[int] = []  # the number of its ancestors
         self.ends: list[int] = []  # the number of the first later one that does not descend from it
         self.nodes: dict[Input, list[int]] = {}  # of each input in the order of its tokens
-        trail: list[int] = []
-        before: Ids = ()
-        for row in sorted(inputs):
-            common = count_common(before, row.ids)
-            size = len(self.ids)
-            self._close(trail[common:])  # in sorted order no later row descends from these
-            trail = trail[:common] + list(range(size, size + len(row.ids) - common))
-            self.ids.extend(row.ids[common:])
-            self.depths.extend(range(common, len(row.ids)))
-            self.ends.extend([0] * (len(row.ids) - common))
-            self.nodes[row], before = trail, row.ids
-        self._close(trail)
-
-    def _close(self, nodes: list[int]) -> None:
-        for node in nodes:
-            self.ends[node] = len(self.ids)
+        trail: list[int] = []  # the nodes in common with the row before
+        rows = sorted(inputs)
+        for row, following in zip_longest(rows, rows[1:], fillvalue=Input(())):
+            depths = range(len(trail), len(row.ids))
+            trail = [*trail, *range(len(self.ids), len(self.ids) + len(depths))]
+            self.ids.extend(row.ids[depths.start :])
+            self.depths.extend(depths)
+            self.ends.extend([0] * len(depths))
+            self.nodes[row] = trail
+            common = count_common(row.ids, following.ids)
+            for node in trail[common:]:  # in sorted order no later row descends from these
+                self.ends[node] = len(self.ids)
+            trail = trail[:common]
 
     def mask(self, device: torch.device, dtype: torch.dtype) -> Tensor:
         """Return the additive mask that shows a node itself and its ancestors, [1, 1, n, n]."""

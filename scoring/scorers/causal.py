@@ -15,8 +15,9 @@ from polyprobe.scoring.engine.prefix import Prefix
 from polyprobe.scoring.options import BOS
 from polyprobe.system.messages import PolyprobeError, check_option
 
+from .answers import AnswerScorer
 from .letters import LettersScorer
-from .part import FirstPieceScorer, ObjectScorer, SettlingScorer, pieces_behind
+from .part import FirstPieceScorer, ObjectScorer, SettlingScorer, cut_question, pieces_behind
 from .queries import Queries, join_context
 from .scorer import Family, Scorer
 
@@ -63,10 +64,8 @@ class CausalScorer(Scorer):
         check_option("--bos", bos, BOS)
         if bos == "always" and tokenizer.bos_token_id is None:
             raise PolyprobeError("--bos always: this model's tokenizer has no BOS token")
-        super().__init__(model, tokenizer, batch_tokens)
+        super().__init__(model, tokenizer, batch_tokens, chat)
         self.bos: str = bos
-        self.chat = chat
-        self.extra = {"chat": chat.key} if chat else {}
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each distinct sentence; its tokens behind the context are read."""
@@ -223,6 +222,20 @@ class CausalLettersScorer(LettersScorer, CausalContrastiveScorer):
         return [(Input(front + tokens), len(front + tokens) - 1) for front, tokens in pairs]
 
 
+class CausalAnswerScorer(AnswerScorer, CausalContrastiveScorer):
+    """Write behind the question; in a chat the user asks it."""
+
+    adds_bos = ADDS_BOS
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each question with the conversation around it, and the position of its end."""
+        if self.chat is None:
+            return super().places(prompts)
+        questions = [*map(cut_question, prompts)]
+        heads = self.chat.encode([""] * len(questions), self.tokenizer, questions)
+        return [(Input(front), len(front) - 1) for front, _ in heads]
+
+
 CAUSAL = Family(
     name="causal",
     auto=AutoModelForCausalLM,
@@ -233,6 +246,7 @@ CAUSAL = Family(
         "contrastive": CausalContrastiveScorer,
         "contrastive-released": CausalReleasedScorer,
         "letters": CausalLettersScorer,
+        "answer": CausalAnswerScorer,
     },
     suffixes=("ForCausalLM", "LMHeadModel"),
     takes_bos=True,

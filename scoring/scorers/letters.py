@@ -7,15 +7,14 @@ import numpy as np
 from scipy.special import log_softmax
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.engine import Input, Plan
+from polyprobe.schema.run.protocol import BLANK
+from polyprobe.scoring.engine import Plan
 from polyprobe.scoring.options import LETTERS
 from polyprobe.system.messages import PolyprobeError
 
-from .part import FirstPieceScorer, first_pieces
+from .part import FirstPieceScorer, ServedScorer, first_pieces
 from .queries import Queries, join_context, list_queries
-from .scorer import Scorer
 
-BLANK = "___"
 ANSWER = f"Answer: {SLOT}"
 FLOOR = 1.0  # nats below the least probable letter that was read
 
@@ -86,13 +85,8 @@ class LettersScorer(FirstPieceScorer):
         return ids
 
 
-class ServedLettersScorer(LettersScorer, Scorer):
-    """The same with a chat server: it has the tokenizer, and its questions have numbers."""
-
-    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
-        """Return the number of each question, up to the slot for the letter."""
-        questions = (prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts)
-        return [(Input((self.engine.server.number(text),)), 0) for text in questions]
+class ServedLettersScorer(LettersScorer, ServedScorer):
+    """The same with a chat server."""
 
 
 def write_question(prompt: str, candidates: Sequence[str], shift: int) -> str:

@@ -12,7 +12,7 @@ from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Ids, Input, Plan, Progress
 from polyprobe.system.messages import PolyprobeError
 
-from .queries import BOUNDARY, Queries
+from .queries import BOUNDARY, Queries, join_context
 from .scorer import Prepared, Scored, Scorer
 
 # The divisor of the sum, given the candidate and its number of tokens.
@@ -65,14 +65,31 @@ class FirstPieceScorer:
         ]
 
 
+class ServedScorer(FirstPieceScorer, Scorer):
+    """Ask a chat server: it has the tokenizer, and its questions have numbers."""
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return the number of each question, up to its slot."""
+        return [(Input((self.engine.server.number(cut_question(x)),)), 0) for x in prompts]
+
+
+def cut_question(prompt: str) -> str:
+    """Return the text of a prompt up to its slot, with its examples."""
+    return join_context(prompt[: prompt.index(SLOT)].rstrip())
+
+
 def first_pieces(queries: Queries, tokenizer: Any) -> list[list[int]]:
     """Return the first sub-word of each candidate that is not blank."""
     # Any blanks count as one (our rule; the paper's stems all end in one). `▁` or a blank alone is
     # skipped; an unknown token counts as a sub-word.
     stems = (prompt[: prompt.index(SLOT)] for prompt in queries.prompts)
     blanks = [" " if stem[-1:].isspace() else "" for stem in stems]
-    pieces = pieces_behind(blanks, queries, tokenizer)
-    firsts = {pair: _first(pair[1], ids, tokenizer) for pair, ids in pieces.items()}
+    firsts = {}
+    for (blank, candidate), ids in pieces_behind(blanks, queries, tokenizer).items():
+        first = next((piece for piece in ids if tokenizer.decode([piece]).strip()), None)
+        if first is None:
+            raise PolyprobeError(f"candidate {candidate!r} is nothing but blanks in this model")
+        firsts[blank, candidate] = first
     rows = zip(blanks, queries.candidates, strict=True)
     return [[firsts[blank, candidate] for candidate in row] for blank, row in rows]
 
@@ -94,13 +111,6 @@ def pieces_behind(
     encoded = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
     rest = zip(spaced, map(tuple, encoded), strict=True)
     return {pair: bare[pair[1]] for pair in pairs} | dict(rest)
-
-
-def _first(candidate: str, ids: Sequence[int], tokenizer: Any) -> int:
-    for piece in ids:
-        if tokenizer.decode([piece]).strip():
-            return piece
-    raise PolyprobeError(f"candidate {candidate!r} is nothing but blanks in this model")
 
 
 # The most probable token is appended until it is a word: no special token, no blank. The sub-words

@@ -3,7 +3,6 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,12 +30,14 @@ class Scored(NamedTuple):
         unknown: (query, candidate) of every candidate that consists of unknown tokens.
         effects: the effects of the positions of each query's options, see `letters.separate`; empty
             for scorings without options.
+        texts: the free answer of each query; empty for other scorings.
     """
 
     scores: list[list[float]]
     n_tokens: list[list[int]]
     unknown: list[tuple[int, int]]
     effects: Sequence[Sequence[float]] = ()
+    texts: Sequence[str] = ()
 
 
 class Prepared(NamedTuple):
@@ -59,12 +60,17 @@ class Scorer(ABC):
     network: type[Network]  # runs models of this family
     scoring: str  # the name of the score in the signature
     bos: str | None = None  # how a causal scorer begins a sentence
-    chat: Chat | None = None  # the conversation in front of each text
-    # What else the scores depend on, by its name in the signature
-    extra: Mapping[str, str] = MappingProxyType({})
+    chat: Chat | None  # the conversation in front of each text
+    n_written = 1  # most tokens behind an input; a server writes one if nothing is asked for
+    # Of free answers: writes a prompt as the model reads it, and holds no model
+    show: Callable[[str], str]
+    extra: Mapping[str, str]  # what else the scores depend on, by its name in the signature
 
-    def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
-        self.tokenizer = tokenizer
+    def __init__(
+        self, model: Any, tokenizer: Any, batch_tokens: int | None = None, chat: Chat | None = None
+    ) -> None:
+        self.tokenizer, self.chat = tokenizer, chat
+        self.extra = {"chat": chat.key} if chat else {}
         self.model: Any = None  # a server has it
         if isinstance(model, ServedEngine):
             self.engine: Any = model
@@ -172,15 +178,14 @@ class Scorer(ABC):
         """Refuse inputs that are too long for the model or hold ids outside its vocabulary."""
         # Learned positions end there; rotary ones go on, but were not trained behind it.
         limit = min(self.tokenizer.model_max_length, self.engine.positions)
-        for row in plan.reads:
+        n_tokens = self.engine.vocabulary
+        for row, reads in plan.reads.items():
             if row.length > limit:
                 raise PolyprobeError(
                     f"a sentence becomes {row.length} tokens, the model reads {limit}: "
                     f"{self.tokenizer.decode(row.source or row.ids)[:80]!r}…"
                 )
-        # An embedding of a GPU fails for such an id in a later call, without a name of the cause.
-        n_tokens = self.engine.vocabulary
-        for row, reads in plan.reads.items():
+            # An embedding of a GPU fails for such an id in a later call, which names no cause.
             largest = max(*row.ids, *row.source, *reads.targets)
             if largest >= n_tokens:
                 raise PolyprobeError(

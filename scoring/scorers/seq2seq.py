@@ -14,12 +14,13 @@ from polyprobe.scoring.engine.forward import Full, Gathered
 from polyprobe.scoring.engine.prefix import Prefix
 from polyprobe.system.messages import PolyprobeError
 
+from .answers import AnswerScorer
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer, SettlingScorer
 from .queries import Queries, join_context
 from .scorer import Family, Scorer
 
-SENTINEL = "<extra_id_0>"
+SENTINEL, CLOSING = "<extra_id_0>", "<extra_id_1>"
 
 
 class Seq2SeqNetwork(Network):
@@ -144,6 +145,18 @@ class Seq2SeqLettersScorer(LettersScorer, Seq2SeqContrastiveScorer):
     """Read the letter behind the sentinel at the end of the question."""
 
 
+class Seq2SeqAnswerScorer(AnswerScorer, Seq2SeqContrastiveScorer):
+    """Write the sentinel's filling."""
+
+    sentinel = SENTINEL
+
+    def list_ends(self) -> list[int]:
+        """List the tokens that end a filling, the next sentinel among them."""
+        ids = self.tokenizer(CLOSING, add_special_tokens=False)["input_ids"]
+        closing = [x for x in ids if self.tokenizer.decode([x]).strip() == CLOSING]
+        return [*super().list_ends(), *closing]
+
+
 SEQ2SEQ = Family(
     name="seq2seq",
     auto=AutoModelForSeq2SeqLM,
@@ -154,6 +167,7 @@ SEQ2SEQ = Family(
         "contrastive": Seq2SeqContrastiveScorer,
         "contrastive-released": Seq2SeqReleasedScorer,
         "letters": Seq2SeqLettersScorer,
+        "answer": Seq2SeqAnswerScorer,
     },
     old_names=("T5WithLMHeadModel",),
     encoder_decoder=True,

@@ -7,24 +7,28 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from polyprobe.scoring.chat import QUESTION
+from polyprobe.scoring.chat import Chat
 from polyprobe.scoring.options import LETTERS
 from polyprobe.system.sending import BrokenAnswerError, extend
 
 from .cover import Prompt
 from .openai import FEWER_LOGPROBS, LOGPROBS, TopCompletions
-from .server import LimitedError, RefusedError, ServedModel, read_number
+from .server import Form, LimitedError, RefusedError, ServedModel, read_number
 
 CHAT = "/chat/completions"  # the end of an address that names the chat route itself
 # Without it small models begin their answers with a word: docs/served.md has the figures.
 SYSTEM = "Answer with the letter of the right option alone."
 N_COUNTED = 5  # questions whose tokens are counted for a forecast
+# vLLM would apply the penalty of the model's files
+GREEDY = {"temperature": 0, "repetition_penalty": 1.0}
+SHORT = {"max_tokens": 1, "temperature": 0}
 # Of two tokens llama.cpp joins the bytes, and reports the second one.
-FORM = {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": LOGPROBS}
+FORM = {**SHORT, "logprobs": True, "top_logprobs": LOGPROBS}
 # Where a refusal has a word, what it names is left out, or replaced; the first one that fits
-FIXES: tuple[tuple[str, str, dict[str, int]], ...] = (
-    ("max_completion_tokens", "max_tokens", {"max_completion_tokens": 1}),
+FIXES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("max_completion_tokens", "max_tokens", {"max_completion_tokens": None}),  # the same value
     ("temperature", "temperature", {}),  # log-probabilities are the same without it
+    ("repetition_penalty", "repetition_penalty", {}),
     ("logprobs", "top_logprobs", {"top_logprobs": FEWER_LOGPROBS}),
 )
 
@@ -35,12 +39,12 @@ class ChatServer(TopCompletions):
 
     name = "chat"
     prompts = 1
-    remedy = "only free answers are left, which polyprobe does not score yet"
-    head = ""  # the messages as JSON, with QUESTION in the place of a question
+    remedy = "only --scoring answer is left"
+    chat: Chat  # the messages around a question
 
     def __init__(self, served: ServedModel) -> None:
         super().__init__(served, LETTERS.__getitem__)
-        self._numbers, self._texts, self._form = dict[str, int](), dict[int, str](), FORM
+        self._numbers, self._texts, self._fixes = dict[str, int](), dict[int, str](), list[Any]()
 
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
@@ -59,7 +63,7 @@ class ChatServer(TopCompletions):
         sizes = {prompt.ids: len(self._write(prompt.ids).encode()) for prompt in prompts}
         ordered, counts = sorted(sizes, key=sizes.__getitem__), dict[int, float]()
         for k in np.linspace(0, len(ordered) - 1, N_COUNTED).round().astype(int):
-            usage = (await self._send(client, ids := ordered[k])).get("usage") or {}
+            usage = (await self._send(client, ids := ordered[k], SHORT)).get("usage") or {}
             counts[sizes[ids]] = read_number(usage.get("prompt_tokens")) or sizes[ids] / 3  # about
         every = [sizes[prompt.ids] for prompt in prompts]
         return int(np.interp(every, [*counts], [*counts.values()]).sum())
@@ -68,7 +72,7 @@ class ChatServer(TopCompletions):
         """Return the most probable tokens behind each question; none where an answer has none."""
         rows = []
         for ids in prompts:
-            answer, n = await self._send(client, ids), self._form["top_logprobs"]
+            answer, n = await self._send(client, ids), self._mend(FORM)["top_logprobs"]
             name = str(answer.get("model") or "").rpartition("/")[2]
             if self.served.about not in ("", name):
                 raise BrokenAnswerError(f"the name of another model, {name!r}")
@@ -81,21 +85,34 @@ class ChatServer(TopCompletions):
             rows.append(join_spellings(tops[:n]))
         return rows
 
-    def _write(self, ids: Sequence[int]) -> str:
-        text = json.dumps(self._texts[ids[0]], ensure_ascii=False)
-        return self.head.replace(QUESTION, text[1:-1])
+    async def write(self, client: Any, prompts: Sequence[Any], form: Form) -> list[str]:
+        """Return the answer to the only question; one that thinks until its end is empty."""
+        answer = await self._send(client, prompts[0], {**GREEDY, "max_tokens": form.tokens})
+        text = answer["choices"][0]["message"].get("content") or ""
+        if not isinstance(text, str):
+            raise BrokenAnswerError("no text")
+        return [text]
 
-    async def _send(self, client: Any, ids: Sequence[int]) -> Any:
-        body = {"model": self.served.model, "messages": json.loads(self._write(ids)), **self._form}
+    def _write(self, ids: Sequence[int]) -> str:
+        return self.chat.ask(self._texts[ids[0]])
+
+    def _mend(self, form: dict[str, Any]) -> dict[str, Any]:
+        """Return a form as far as the server takes it."""
+        for _, name, new in (fix for fix in FIXES if fix in self._fixes and fix[1] in form):
+            values = {x: form[name] if y is None else y for x, y in new.items()}
+            form = {x: y for x, y in form.items() if x != name} | values
+        return form
+
+    async def _send(self, client: Any, ids: Sequence[int], form: dict[str, Any] = FORM) -> Any:
+        mended = self._mend(form)
+        body = {"model": self.served.model, "messages": json.loads(self._write(ids)), **mended}
         try:
             return await self.post(client, "", body)
         except RefusedError as error:
             words = str(error)
-            for word, name, new in FIXES:
-                form = {x: value for x, value in self._form.items() if x != name} | new
-                if word in words and form != self._form:
-                    self._form = form
-                    return await self._send(client, ids)
+            for fix in (x for x in FIXES if x[0] in words and x not in self._fixes):
+                self._fixes.append(fix)
+                return await self._send(client, ids, form)
             if "logprobs" in words:
                 raise LimitedError(f"no log-probabilities ({words})") from error
             raise

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from polyprobe.schema.run.folder import AGREE
-from polyprobe.scoring.engine import Forecast, Plan, Progress
+from polyprobe.scoring.engine import Forecast, Ids, Input, Plan, Progress
 from polyprobe.scoring.options import PRODUCTS
 from polyprobe.system import sending
 from polyprobe.system.messages import PolyprobeError, report
 
 from .cover import Prompt, PromptReads, cover
-from .server import TIMEOUT, Answer, RefusedError, Server, new_client
+from .server import TIMEOUT, Answer, Form, RefusedError, Server, new_client, readable
 from .values import find_floor
 
 # A server that is restarted needs a minute; one that is gone ends the run after about eight.
@@ -41,13 +41,14 @@ class ServedEngine:
         # Refuses a server that has another model than before; set by the handshake
         self.check: Callable[[Any], Awaitable[None]] | None = None
         self.exact = server.exact  # whether every read has a value; others are NaN
+        self.repeats = True  # whether some prompts are sent again at the end, which texts are not
         self._away = False
         self._prompts = self._silent = 0  # of servers that are not exact
 
     def forecast(self, plan: Plan) -> Forecast:
         """Return the work of a plan: HTTP requests, prompts in them, tokens of the prompts."""
         reads = cover(plan, self.server.reach)
-        parts = (reads, self._choose_again(reads))
+        parts = (reads, self._choose_again(reads) if self.repeats else [])
         batches = [batch for part in parts for batch in self.server.batches(part)]
         prompts = [reads.prompt for batch in batches for reads in batch]
         return Forecast(len(batches), len(prompts), sending.run_async(self._count_tokens(prompts)))
@@ -83,7 +84,7 @@ class ServedEngine:
 
         async def send(batch: list[PromptReads]) -> None:
             nonlocal done
-            answers = await self._insist(requests, partial(self._ask_once, client, batch, []))
+            answers = await self._insist(requests, self._read(client, batch))
             for entry, answer in zip(batch, answers, strict=True):
                 pairs = [*_pair(entry, answer)]
                 for value, numbers in pairs:
@@ -93,7 +94,7 @@ class ServedEngine:
             progress(done, len(reads))
 
         async def repeat(batch: list[PromptReads]) -> None:
-            answers = await self._insist(requests, partial(self._ask_once, client, batch, []))
+            answers = await self._insist(requests, self._read(client, batch))
             for entry, answer in zip(batch, answers, strict=True):
                 gaps = [abs(x - results[numbers[0]]) for x, numbers in _pair(entry, answer)]
                 gaps = [x for x in gaps if not math.isnan(x)]
@@ -152,9 +153,52 @@ class ServedEngine:
     def _end(self, problem: str) -> PolyprobeError:
         return PolyprobeError(f"the server {self.server.where} {problem}")
 
+    def write(self, inputs: Sequence[Input], form: Form, progress: Progress) -> dict[Input, str]:
+        """Return the text that the server writes behind each input."""
+        texts: dict[Input, str] = {}
+        sending.run_async(self._write_all(inputs, form, texts, progress))
+        return texts
+
+    async def _write_all(
+        self, inputs: Sequence[Input], form: Form, texts: dict[Input, str], progress: Progress
+    ) -> None:
+        requests = sending.Requests(PACE, None, TIMEOUT)
+
+        async def write(prompts: list[Ids]) -> list[str]:
+            with readable():
+                answers = await self.server.write(client, prompts, form)
+                if not all(isinstance(text, str) for text in answers):
+                    raise TypeError
+            return answers
+
+        async def send(batch: list[PromptReads]) -> None:
+            prompts = [entry.prompt.ids for entry in batch]
+            answers = await self._insist(
+                requests, partial(self._ask_once, client, partial(write, prompts), [])
+            )
+            texts.update(zip(map(Input, prompts), answers, strict=True))
+            progress(len(texts), len(inputs))
+
+        entries = [PromptReads(Prompt(row.ids), [], []) for row in inputs]
+        async with new_client() as client:
+            await sending.run_each(send, self.server.batches(entries), self.server.parallel)
+            if self.check and inputs:
+                await self._insist(requests, partial(self.check, client))
+
+    def _read(self, client: Any, batch: Sequence[PromptReads]) -> sending.Send[list[Answer]]:
+        """Return what requests the answers to a batch once, and checks them."""
+
+        async def read() -> list[Answer]:
+            answers = await self.server.answers(client, [entry.prompt for entry in batch])
+            for entry, answer in zip(batch, answers, strict=True):
+                answer.check(entry.prompt, self.exact, self.vocabulary)
+            return answers
+
+        return partial(self._ask_once, client, read, [])
+
     async def _ask_once(
-        self, client: Any, batch: Sequence[PromptReads], failures: list[Exception]
-    ) -> list[Answer]:
+        self, client: Any, ask: sending.Send[list[Any]], failures: list[Exception]
+    ) -> list[Any]:
         """Return the answers to a batch; `failures` collects those that cannot be used."""
         try:
             if self._away and self.check:
@@ -162,9 +206,7 @@ class ServedEngine:
                 if self._away:
                     report(f"the server {self.server.where} answers again")
                 self._away = False
-            answers = await self.server.answers(client, [entry.prompt for entry in batch])
-            for entry, answer in zip(batch, answers, strict=True):
-                answer.check(entry.prompt, self.exact, self.vocabulary)
+            return await ask()
         except sending.BrokenAnswerError as error:
             failures.append(error)
             if len(failures) < UNUSABLE:
@@ -175,7 +217,6 @@ class ServedEngine:
                 report(f"the server {self.server.where} {error.state} ({error}): trying again")
             self._away = True
             raise
-        return answers
 
 
 def _pair(entry: PromptReads, answer: Answer) -> Iterator[tuple[float, list[int]]]:

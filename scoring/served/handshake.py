@@ -21,7 +21,7 @@ from .cover import Prompt
 from .engine import ServedEngine
 from .llamacpp import LlamaCpp
 from .openai import Completions, Vllm
-from .server import ABSENT, Answer, LimitedError, RefusedError, Server, new_client, readable
+from .server import ABSENT, Answer, Form, LimitedError, RefusedError, Server, new_client, readable
 from .values import find_fault
 
 # In the order of asking: the last but one takes every server with OpenAI's completions.
@@ -55,7 +55,7 @@ class Handshake(NamedTuple):
     @property
     def revision(self) -> str:
         """Return the probe's mean in nats, rounded so that noise hardly ever changes it."""
-        return f"{PROBE}{np.mean(self.probe):.1f}"
+        return f"{PROBE}{np.mean(self.probe):.1f}" if self.probe else "unknown"
 
 
 async def connect(url: str, model: str) -> Server:
@@ -92,11 +92,13 @@ class LimitedServerError(PolyprobeError):
     """A server that lacks log-probabilities, but is not known to be wrong."""
 
 
-async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) -> Handshake:
+async def shake(
+    engine: ServedEngine, tokenizer: Any, before: Sequence[float] = (), answers: bool = False
+) -> Handshake:
     """Run all checks; the engine repeats the probe after each plan and after an absence."""
-    # `before` is the probe of a run to resume.
+    # `before` is the probe of a run to resume; `answers`: those of a server without values.
     server = engine.server
-    kind = ChatChecks if isinstance(server, ChatServer) else Checks
+    kind = AnswerChecks if answers else ChatChecks if isinstance(server, ChatServer) else Checks
     checks = kind(server, tokenizer, engine.vocabulary)
     async with new_client() as client:
         try:
@@ -137,7 +139,7 @@ async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = 
 def _check_same(
     server: Server, outcome: Handshake, now: Sequence[float], before: Sequence[float]
 ) -> None:
-    worst = np.abs(np.subtract(now, before)).max()
+    worst = np.abs(np.subtract(now, before)).max(initial=0)
     if worst > min(AGREE, max(STATE_DRIFT, 4 * outcome.rounding)):
         raise PolyprobeError(
             f"the server {server.where} has another model behind the name "
@@ -309,12 +311,14 @@ class Checks:
 
     async def read(self, client: Any, *numbers: int) -> list[float]:
         """Return the log-probabilities of some prompts: the first one is the probe."""
-        prompts = [self._prompts[k] for k in numbers]
+        prompts = [prompt for k, prompt in enumerate(self._prompts) if k in numbers]
         return [*chain(*map(_list_values, prompts, await self._ask(client, prompts)))]
 
     def earlier(self, number: int) -> list[float]:
         """Return those of a prompt in the handshake."""
-        return _list_values(self._prompts[number], self._singles[number])
+        of_prompt = slice(number, number + 1)  # nothing without prompts
+        pairs = zip(self._prompts[of_prompt], self._singles[of_prompt], strict=True)
+        return [value for pair in pairs for value in _list_values(*pair)]
 
     async def _ask_one(self, client: Any, prompt: Prompt) -> Answer:
         [answer] = await self._ask(client, [prompt])
@@ -359,6 +363,28 @@ class ChatChecks(Checks):
             remedy = "switch thinking off, or try --chat --system with another text"
             raise _refusal(self._server, f"its answers begin with {begin}, not a letter", remedy)
         return ""
+
+
+class AnswerChecks(ChatChecks):
+    """The same for servers that give texts alone."""
+
+    names = "answers"
+
+    def _choose_prompts(self, tokenizer: Any) -> None:
+        chat, self._prompts = isinstance(self._server, ChatServer), []
+        self._texts = [(self._server.number(x),) if chat else x for x in QUESTIONS]
+
+    async def check_answers(self, client: Any) -> str | None:
+        """Compare the answers to the same questions in another order: None if they differ."""
+        rows = []
+        for texts in (self._texts, self._texts[::-1]):
+            write = partial(self._server.write, client, form=Form(N_CHILDREN, None))
+            with readable():
+                rows.append([await self._sender.send(partial(write, [x])) for x in texts])
+        if rows[0] == rows[1][::-1]:
+            return ""
+        report("warning: the server answers the same questions differently when asked again")
+        return None
 
 
 def _compare_ends(prompt: Prompt, first: Answer, second: Answer) -> float:

@@ -7,7 +7,7 @@ from polyprobe.system.messages import report
 from polyprobe.system.sending import BrokenAnswerError
 
 from .cover import Prompt, Reach
-from .server import Answer, ServedModel, Server, compare_ids, fetch_own, read_number
+from .server import Answer, Form, ServedModel, Server, compare_ids, fetch_own, read_number
 from .values import Place, read_place
 
 TOP = 200  # candidates among the most probable tokens need no request of their own
@@ -65,6 +65,16 @@ class LlamaCpp(Server):
                 values, n_tokens = await self._list_all(client, prompt.ids)
                 logs = {**values, **logs}
         return [Answer([], logs, n_tokens, max(logs.values(), default=None))]
+
+    async def write(self, client: Any, prompts: Sequence[Any], form: Form) -> list[str]:
+        """Return the text behind the only prompt."""
+        body = {"prompt": [*prompts[0]], "n_predict": form.tokens, "temperature": 0}
+        body |= {
+            "repeat_penalty": 1.0,  # 1.1 in old versions
+            "stop": [form.stop] if form.stop else [],
+            "response_fields": ["content"],
+        }
+        return [(await self.post(client, "/completion", body))["content"]]
 
     async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
         """Return the log-probabilities of all tokens behind each prompt."""

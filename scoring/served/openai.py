@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from heapq import nlargest
+from types import MappingProxyType
 from typing import Any
 
 from polyprobe.schema.run.folder import AGREE
@@ -14,6 +15,7 @@ from .cover import Prompt, Reach
 from .server import (
     ABSENT,
     Answer,
+    Form,
     LimitedError,
     RefusedError,
     ServedModel,
@@ -36,6 +38,7 @@ class Completions(Server):
     reach = Reach(path=True, children=0)
     prompts = 32
     n_best = LOGPROBS  # most probable tokens of an answer, at most
+    greedy: Mapping[str, float] = MappingProxyType({})  # switches off what changes greedy answers
 
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
@@ -95,6 +98,11 @@ class Completions(Server):
             Answer([x for x in values[1:-1] if x is not None], {}, len(values) - 1, values[-1])
             for values in await self._echo(client, [prompt.ids for prompt in prompts])
         ]
+
+    async def write(self, client: Any, prompts: Sequence[Any], form: Form) -> list[str]:
+        """Return the text behind each prompt."""
+        options = {"max_tokens": form.tokens, "stop": form.stop, **self.greedy}
+        return [x["text"] for x in (await self.complete(client, prompts, **options))[0]]
 
     async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
         """Return each token's log-probability and the largest ones, as many as the server has."""
@@ -183,6 +191,8 @@ class Vllm(Completions):
     name = "vllm"
     reach = Reach(path=True, children=LOGPROBS)
     prompts = 64
+    # Penalties of the model's generation_config.json are applied to greedy answers too
+    greedy = MappingProxyType({"repetition_penalty": 1.0})
 
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:

@@ -89,6 +89,13 @@ class Answer(NamedTuple):
             )
 
 
+class Form(NamedTuple):
+    """How long a text is that a server writes."""
+
+    tokens: int  # at most
+    stop: str | None  # the text before which it ends
+
+
 class ServedModel(NamedTuple):
     """A model on a server, as the server describes it."""
 
@@ -134,6 +141,10 @@ class Server(ABC):
         """Return the answer to each prompt; all of them have equal `path`."""
 
     @abstractmethod
+    async def write(self, client: Any, prompts: Sequence[Any], form: Form) -> list[str]:
+        """Return the text that the model writes behind each prompt, greedily."""
+
+    @abstractmethod
     async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
         """Return the places of these prompts for which the server has values; see `find_fault`."""
 
@@ -148,21 +159,17 @@ class Server(ABC):
     def batches(self, reads: Sequence[PromptReads]) -> Iterator[list[PromptReads]]:
         """Yield neighbours that share an HTTP request: with equal `path` and few children."""
         batch: list[PromptReads] = []
-        children: set[int] = set()
-        size = 0
         for entry in reads:
-            prompt = entry.prompt
-            union = children | set(prompt.children)
+            prompts = [x.prompt for x in (*batch, entry)]
             if batch and (
-                len(batch) == self.prompts
-                or len(union) > self.reach.children
-                or prompt.path != batch[0].prompt.path
-                or size + len(prompt.ids) > BATCH_TOKENS
+                len(prompts) > self.prompts
+                or len({child for x in prompts for child in x.children}) > self.reach.children
+                or entry.prompt.path != batch[0].prompt.path
+                or sum(len(x.ids) for x in prompts) > BATCH_TOKENS
             ):
                 yield batch
-                batch, union, size = [], set(prompt.children), 0
+                batch = []
             batch.append(entry)
-            children, size = union, size + len(prompt.ids)
         if batch:
             yield batch
 

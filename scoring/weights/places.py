@@ -16,7 +16,7 @@ from huggingface_hub.errors import EntryNotFoundError, HFValidationError
 from polyprobe.system.files import HASH, hash_model, list_model_files
 from polyprobe.system.messages import PolyprobeError, may_be_unknown, one_line, quote, report
 
-from ..options import ADAPTER, EMBEDDED, check_model, check_model_revision, no_adapter
+from ..options import ADAPTER, EMBEDDED, check_model, check_model_revision
 
 # Numbers of a configuration that cost time and memory before the weights are compared with it, and
 # the largest ones without weights to compare with.
@@ -183,7 +183,10 @@ def _find_adapter(name: str) -> Place:
     except PolyprobeError as error:
         raise PolyprobeError(f"--adapter {name}: {error}") from error
     if not exists:
-        raise no_adapter(name)
+        raise PolyprobeError(
+            f"unknown adapter '{name}': it is not a folder here, and neither the Hub nor the local "
+            f"cache has its {ADAPTER}; give the folder or id that save_pretrained wrote"
+        )
     return place.pin(ADAPTER)
 
 

@@ -12,7 +12,7 @@ import statsmodels.api as sm
 from scipy.stats import linregress, pearsonr
 from typer.testing import CliRunner
 
-from polyprobe.analysis.board import check_folder
+from polyprobe.analysis.board import check_output
 from polyprobe.analysis.board.board import (
     correlate_figures,
     fit_doublings,
@@ -453,10 +453,10 @@ def test_missing_and_stale_results_name_the_folder_and_the_command(tmp_path):
 
 def test_a_killed_start_is_no_strangers_folder(tmp_path):
     part_of(tmp_path / "board.json").write_text("{")
-    check_folder(tmp_path)
+    check_output(tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(PolyprobeError, match="is not empty and holds no board.json"):
-        check_folder(tmp_path)
+        check_output(tmp_path)
 
 
 def test_csv_json_markdown_and_latex_have_the_same_figures(bmlama_board):

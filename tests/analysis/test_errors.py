@@ -10,10 +10,10 @@ from statistics import fmean
 import pytest
 from rich.console import Console
 
-from polyprobe.analysis.errors.types import (
+from polyprobe.analysis.errors import (
     RULES,
     classify,
-    fold,
+    fold_accents,
     measure_errors,
     read_function_words,
 )
@@ -81,7 +81,7 @@ def test_same_type_is_within_a_relation_and_counts_right_facts():
 
 def test_function_words_are_folded():
     for language, words in read_function_words().items():
-        assert {fold(word) for word in words} == words, language
+        assert {fold_accents(word) for word in words} == words, language
         assert len(words) > 15
 
 
@@ -204,7 +204,7 @@ def test_matching_agrees_with_the_samples_of_errors(released):
     assert check_flags(greek, "el") == (459, 460, (28,))
     odd = read_released(greek)[28]
     assert odd.prediction != odd.gold[0]
-    assert fold(odd.prediction) == fold(odd.gold[0])
+    assert fold_accents(odd.prediction) == fold_accents(odd.gold[0])
 
 
 def test_facts_and_accuracy_of_the_released_decoding(released):
@@ -245,7 +245,10 @@ def test_types_of_the_released_errors(released, language):
     assert abs(counts["subject"] / 460 - REPEATED[language]) < 0.02
     rows = read_released(file)
     plain = [
-        (" ".join(re.findall(r"\w+", fold(row.prediction))), fold(row.prompt.replace("[Y]", "|")))
+        (
+            " ".join(re.findall(r"\w+", fold_accents(row.prediction))),
+            fold_accents(row.prompt.replace("[Y]", "|")),
+        )
         for row in rows
     ]
     repeated = [

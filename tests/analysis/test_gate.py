@@ -166,7 +166,7 @@ def test_bounds_are_those_of_a_normal_sum():
 def test_a_larger_value_is_better_in_each_figure_that_can_be_lost():
     compared = [figure for figure in FIGURES if figure.compared]
     assert len(compared) == 7
-    assert not any(figure.scale.lower_is_better for figure in compared)
+    assert not any(figure.lower_is_better for figure in compared)
 
 
 def test_power_is_that_of_simulated_pairs():

@@ -101,9 +101,7 @@ RESULTS = {
 
 def test_high_pairs_are_at_or_above_the_mean():
     found = find_high_pairs(RESULTS, "rankc", "coverlap")
-    assert found.common == ["en-fr", "en-zh"]
-    assert found.first == ["en-ru", "fr-zh"]
-    assert found.second == ["fr-ru"]
+    assert found == [["en-fr", "en-zh"], ["en-ru", "fr-zh"], ["fr-ru"]]
     assert make_pairs_part(RESULTS, ("rankc", "coverlap")).blocks[1:] == [
         "pairs at or above the mean of all, 0.500 by RankC, 0.400 by COverlap:",
         "by both: 2: en-fr, en-zh",
@@ -114,15 +112,15 @@ def test_high_pairs_are_at_or_above_the_mean():
 
 def test_the_best_partner_is_the_highest_of_a_language():
     found = find_partners(RESULTS, "rankc")
-    assert [(x.language, x.partner, x.value) for x in found] == [
+    assert [(x, y.language, y.value) for x, y in found.items()] == [
         ("en", "fr", 0.8), ("fr", "en", 0.8), ("ru", "en", 0.5), ("zh", "en", 0.5)
     ]  # fmt: skip
-    assert found[0].interval == [0.7, 0.9]
-    assert found[2].interval is None
+    assert found["en"].interval == [0.7, 0.9]
+    assert found["ru"].interval is None
     given = dict.fromkeys(("en-fr", "en-ru", "fr-en", "ru-en", "ru-fr"), 0.5)
     given |= {"en-ru": 0.9, "ru-fr": None}
     ways = {"languages": ["en", "fr", "ru"], "intervals": {}, "right_given_right": given}
-    assert [(x.language, x.partner) for x in find_partners(ways, "right_given_right")] == [
+    assert [(x, y.language) for x, y in find_partners(ways, "right_given_right").items()] == [
         ("en", "ru"), ("fr", "en"), ("ru", "en")
     ]  # fmt: skip
 
@@ -138,8 +136,8 @@ def test_the_command_prints_pairs_and_partners(run):
         assert line in done.output
     assert "best by" in done.output
     page = (run.folder / "report.html").read_text(encoding="utf-8")
-    best = find_partners(results, "rankc")[0]
-    assert f"{best.partner} {best.value:.3f}" in page
+    best = next(iter(find_partners(results, "rankc").values()))
+    assert f"{best.language} {best.value:.3f}" in page
 
 
 @pytest.mark.parametrize(
@@ -172,11 +170,11 @@ def test_a_browser_draws_squares(run, browser):
     assert figure.locator(".frames path").count() == chosen
     page.select_option("select[data-label=measure]", "RankC")
     page.select_option("select[data-label='high by']", "COverlap")
-    high = find_high_pairs(results, "rankc", "coverlap")
-    count = 2 * sum(map(len, high))
+    high, first, second = find_high_pairs(results, "rankc", "coverlap")
+    count = 2 * len([*high, *first, *second])
     assert figure.locator(".frames path").count() == count + chosen > chosen
     both, single = page.locator(".framed").inner_text().splitlines()
-    for line, pairs in ((both, high.common), (single, [*high.first, *high.second])):
+    for line, pairs in ((both, high), (single, [*first, *second])):
         assert f"{len(pairs)} pairs" in line
         assert all(pair in line for pair in pairs)
     page.select_option("select[data-label=measure]", "right where another is")

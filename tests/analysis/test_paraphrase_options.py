@@ -12,7 +12,7 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.modules import measure_paraphrases
 from polyprobe.analysis.figures.options import RankingOptions
 from polyprobe.analysis.figures.units import Units
-from polyprobe.schema.columns import read_lists
+from polyprobe.schema.columns import read_text_lists
 from polyprobe.schema.run.folder import SCORES
 from polyprobe.schema.run.protocol import as_asked, mark_repeated
 from polyprobe.system.messages import PolyprobeError
@@ -145,6 +145,6 @@ def test_no_tuple_left_gives_null():
 def test_equal_lists_of_candidates_are_one_object():
     """A relation's objects are the candidates of all its rows: thousands of copies otherwise."""
     rows = [["a", "b"], ["c"], ["a", "b"], None] * 200
-    lists = read_lists(pa.chunked_array([pa.array(rows, pa.list_(pa.string()))]))
+    lists = read_text_lists(pa.chunked_array([pa.array(rows, pa.list_(pa.string()))]))
     assert lists == [row or [] for row in rows]
     assert len({id(row) for row in lists}) == 3

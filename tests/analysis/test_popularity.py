@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.further.relations import split_popularity
 from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.parts import split_popularity
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability

@@ -12,7 +12,7 @@ import pytest
 
 from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.further.templates import Templates, measure_templates
+from polyprobe.analysis.figures.parts import Templates, measure_templates
 from polyprobe.analysis.figures.units import Units, resolve_bootstrap
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.eval.donors import deal_donors

@@ -18,7 +18,7 @@ from polyprobe.analysis.compare.sentences import gender as twin_gender
 from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.gender import (
     Forms,
-    count_forms,
+    count_feminine,
     load_tagger,
     read_genders,
 )
@@ -62,7 +62,7 @@ def document(*words):
     ],
 )
 def test_what_counts_as_a_verb_form(upos, features, counts):
-    found = count_forms([document(("Анна", "PROPN", "Gender=Fem"), ("x", upos, features))])
+    found = count_feminine([document(("Анна", "PROPN", "Gender=Fem"), ("x", upos, features))])
     assert found.tolist() == [counts]
 
 
@@ -238,5 +238,5 @@ def test_a_trained_tagger_counts_through_the_command(models, tmp_path, gender_fi
 @pytest.mark.slow
 def test_the_verb_tells_its_gender_whatever_the_name(models):
     tagger = load_tagger("ru", models)
-    found = count_forms(tagger.bulk_process(["Игорь жила в Риме.", "Вера умер в Риме."]))
+    found = count_feminine(tagger.bulk_process(["Игорь жила в Риме.", "Вера умер в Риме."]))
     assert found.tolist() == [[1, 1], [0, 1]]

@@ -281,8 +281,8 @@ def test_columns_that_are_not_needed_may_lack_and_values_may_be_null():
         }
     )
     own = audit_tables({"en": null}, "tiny").languages["en"]
-    assert own.rows["rows_with_missing_slot"] == 1
-    assert own.rows["rows_without_answer"] == 1
+    assert own["rows_with_missing_slot"] == 1
+    assert own["rows_without_answer"] == 1
 
 
 def test_page_needs_nothing_from_elsewhere_and_escapes_names():

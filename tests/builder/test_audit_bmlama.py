@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from polyprobe.builder.audit import audit_tables
-from polyprobe.builder.recipes.bmlama.build import build
+from polyprobe.builder.recipes.bmlama import build
 from polyprobe.builder.sources.bmlama.files import REPOSITORY, read_raw
 
 pytestmark = pytest.mark.acceptance
@@ -30,10 +30,12 @@ NOT_PARALLEL = {
 
 def test_rows_that_are_not_parallel(small):
     assert (small.rows, small.rows_parallel_in_all, small.rows_with_ids) == (6792, 4720, 0)
-    assert {name: own.not_parallel for name, own in small.languages.items()} == NOT_PARALLEL
-    strict = {name: own.not_parallel_strict for name, own in small.languages.items()}
+    assert {
+        name: own["rows_not_parallel_to_en"] for name, own in small.languages.items()
+    } == NOT_PARALLEL
+    strict = {name: own["rows_not_parallel_to_en_strict"] for name, own in small.languages.items()}
     assert (strict["el"], strict["es"]) == (1872, 859)
-    assert {own.not_judged for own in small.languages.values()} == {0}
+    assert {own["candidates_not_judged"] for own in small.languages.values()} == {0}
 
 
 def test_ceiling_against_english(small):
@@ -47,18 +49,18 @@ def test_ceiling_against_english(small):
 
 def test_answers_are_last_with_second_ones_beside_them(small):
     english = small.languages["en"]
-    assert english.rows["rows_with_second_answer"] == 1026
-    assert english.last == 6792
-    assert english.p_value < 1e-100
+    assert english["rows_with_second_answer"] == 1026
+    assert english["answers_last"] == 6792
+    assert english["answer_position_p_value"] < 1e-100
     assert small.symmetric == {"P530": 996, "P190": 977, "P47": 642}
 
 
 def test_the_other_configuration(upstream):
     large = audit("53", upstream, ["ar", "el", "en", "es", "hy", "zh"])
     english = large.languages["en"]
-    assert english.rows["rows_with_second_answer"] == 956
-    assert english.rows["rows_with_one_candidate"] == 34
-    not_parallel = {own.not_parallel for own in large.languages.values()}
+    assert english["rows_with_second_answer"] == 956
+    assert english["rows_with_one_candidate"] == 34
+    not_parallel = {own["rows_not_parallel_to_en"] for own in large.languages.values()}
     assert not_parallel == {0, 291}  # Georgia, in P47 only
     assert large.rows_parallel_in_all == 3070 - 291
 

@@ -10,7 +10,7 @@ import pytest
 
 from polyprobe.builder.audit.templates import read_template, tally_templates
 from polyprobe.builder.build import build_dataset
-from polyprobe.cli.audit import audit
+from polyprobe.cli.analyses import audit
 from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_mpararel import PATTERNS, release
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from polyprobe.builder.build import build_balanced
 from polyprobe.builder.facts import Fact
 from polyprobe.builder.facts.truths import CorrectAnswers, Knowledge
-from polyprobe.builder.recipes.balanced import build as balanced
+from polyprobe.builder.recipes import balanced
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.material import trace_costs
 from polyprobe.builder.recipes.balanced.rows import (

@@ -13,10 +13,9 @@ from typer.testing import CliRunner
 
 from polyprobe.builder.build import build_balanced
 from polyprobe.builder.facts import TEMPLATES
-from polyprobe.builder.recipes.balanced import build as balanced
-from polyprobe.builder.recipes.balanced import build as balanced_card
-from polyprobe.builder.recipes.balanced import material
-from polyprobe.builder.recipes.balanced.build import level_templates
+from polyprobe.builder.recipes import balanced
+from polyprobe.builder.recipes import balanced as balanced_card
+from polyprobe.builder.recipes.balanced import level_templates, material
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import read_source
 from polyprobe.builder.sources.bmlama import linked as bmlama

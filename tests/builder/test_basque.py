@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.builder.audit import audit_tables
+from polyprobe.builder.audit.checks import CHECKS
 from polyprobe.builder.audit.tables import read_tables
 from polyprobe.cli import app
 from tests.builder.basque import CONTINENTS, FIVE, LABELS, TEMPLATE, fill_sheet
@@ -49,7 +50,7 @@ def check_rows(dataset: str, base: str, config: str, rows: int) -> None:
     audit = audit_tables(after, dataset)
     assert (audit.rows, audit.rows_parallel_in_all, audit.rows_with_ids) == (rows, rows, rows)
     for counts in audit.languages.values():
-        assert (counts.not_parallel_strict, {*counts.rows.values()}) == (0, {0})
+        assert (counts["rows_not_parallel_to_en_strict"], *(counts[x] for x in CHECKS)) == (0,) * 12
 
 
 def test_bmlama(upstream, tmp_path, monkeypatch, hub):

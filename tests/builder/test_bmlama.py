@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.builder.recipes.bmlama.build import build
+from polyprobe.builder.recipes.bmlama import build
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.bmlama.files import (
     PUBLISHED,

@@ -22,7 +22,7 @@ def test_every_source_is_in_the_table():
     found = {
         path.name
         for path in folder.iterdir()
-        if (module := path.joinpath("build.py")).is_file()
+        if (module := path.joinpath("__init__.py")).is_file()
         and "\ndef build(config" in module.read_text(encoding="utf-8")
     }
     assert found == {name.replace("-", "_") for name in RECIPES}

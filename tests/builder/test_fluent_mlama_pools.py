@@ -11,8 +11,8 @@ import pytest
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import RECIPES
-from polyprobe.builder.recipes.fluent_mlama import build as fluent_mlama_pools
-from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS, build, make_questions
+from polyprobe.builder.recipes import fluent_mlama as fluent_mlama_pools
+from polyprobe.builder.recipes.fluent_mlama import RELATIONS, build, make_questions
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE
 from polyprobe.system.download import read_files

@@ -10,8 +10,8 @@ import pytest
 from babel.languages import get_official_languages
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.recipes.geofacts import build as geofacts
-from polyprobe.builder.recipes.geofacts.build import LANGUAGES
+from polyprobe.builder.recipes import geofacts
+from polyprobe.builder.recipes.geofacts import LANGUAGES
 from polyprobe.system.files import read_table_rows
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.recipes.klar import build as recipe
+from polyprobe.builder.recipes import klar as recipe
 from polyprobe.schema.columns import Row, to_table
 from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_klar import NAMES, mirror

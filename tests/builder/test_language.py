@@ -8,9 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.builder.audit import audit_tables
+from polyprobe.builder.audit.checks import CHECKS
 from polyprobe.builder.facts.files import read_addition
 from polyprobe.builder.language import add_language, build_sheet
-from polyprobe.builder.recipes.geofacts import build as geofacts
+from polyprobe.builder.recipes import geofacts
 from polyprobe.cli import app
 from polyprobe.schema.columns import ANSWER_IN_SUBJECT, FLAGGED, SCHEMA, Row
 from polyprobe.schema.load import load_facts
@@ -166,8 +167,9 @@ def test_a_row_that_is_not_complete_is_left_out_in_all_languages(name, read, cap
     shared = ["fact_id", "candidate_ids", "answers", "object_id"]
     assert result["eu"].select(shared) == TABLES["en"].take(places).select(shared)
     counts = audit_tables(result, "tiny").languages
-    assert counts["eu"].not_parallel == 0
-    assert counts["eu"].rows == counts["en"].rows
+    assert counts["eu"]["rows_not_parallel_to_en"] == 0
+    found = [{x: counts[code][x] for x in CHECKS} for code in ("eu", "en")]
+    assert found[0] == found[1]
 
 
 def test_an_answer_in_the_subject_has_a_flag_in_all_languages(read, capsys):
@@ -284,7 +286,7 @@ def test_swahili_in_geofacts_by_the_names_of_cldr(tmp_path, monkeypatch):
     assert [*first][6:] == ["AD", "AE"]
     ids = {}
     for row in load_facts("geofacts", languages="en")["en"].to_pylist():
-        names = geofacts.load_labels("sw").territories
+        names = geofacts.load_labels("sw")[geofacts.TERRITORIES]
         ids[row["subject_id"]] = names[row["subject_id"]]
         for entity in row["candidate_ids"]:
             ids[entity] = geofacts.label("sw", row["relation"], entity)

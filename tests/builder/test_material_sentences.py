@@ -24,8 +24,8 @@ class Phrasebook(Translator):
         self.name = name
         self.signature = f"{name}|1"
 
-    async def ask(self, batch, source, target, terms):
-        return [TEXTS.get(text, "dichtbij") for text in batch]
+    async def ask(self, batch, source, target):
+        return [TEXTS.get(job.sentence, "dichtbij") for job in batch]
 
 
 KNOWN = make_facts(

@@ -9,10 +9,10 @@ from huggingface_hub import DatasetCard
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import RECIPES
-from polyprobe.builder.recipes.mpararel import build as recipe
-from polyprobe.builder.recipes.mpararel.build import build
+from polyprobe.builder.recipes import mpararel as recipe
+from polyprobe.builder.recipes.mpararel import build
 from polyprobe.builder.sources import mpararel
-from polyprobe.cli.audit import audit as audit_command
+from polyprobe.cli.analyses import audit as audit_command
 from polyprobe.schema.columns import FLAGGED, RELEASED, check
 from tests.builder.tiny_mpararel import PATTERNS, REVIEWED_LINES, TUPLES, release
 

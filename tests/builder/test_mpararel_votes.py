@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from polyprobe.builder.recipes import RECIPES
-from polyprobe.builder.recipes.mpararel.build import (
+from polyprobe.builder.recipes.mpararel import (
     build,
     compare_votes,
     read_wording,
@@ -14,7 +14,7 @@ from polyprobe.builder.recipes.mpararel.build import (
 from polyprobe.builder.sources import mpararel
 from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny import describe, pack
-from tests.builder.tiny_mpararel import PATTERNS, REVIEWED_LINES, TUPLES, write_lines
+from tests.builder.tiny_mpararel import PATTERNS, REVIEWED_LINES, ROOT, TUPLES, write_lines
 
 # (translator, relation): its lines, one for each English template.
 GIVEN = {
@@ -37,14 +37,14 @@ def mirror(monkeypatch, tmp_path):
         for (translator, relation), texts in GIVEN.items()
     }
     files |= {
-        f"{mpararel.ROOT}/patterns/{name}.jsonl": [
+        f"{ROOT}/patterns/{name}.jsonl": [
             {"pattern": text, "checked-by-human": False} for text in texts
         ]
         for name, texts in {**PATTERNS, "en/P30": ["[X] is in [Y]"]}.items()
     }
     keys = ("sub_uri", "sub_label", "obj_uri", "obj_label")
     files |= {
-        f"{mpararel.ROOT}/tuples/{name}.jsonl": [dict(zip(keys, row, strict=True)) for row in rows]
+        f"{ROOT}/tuples/{name}.jsonl": [dict(zip(keys, row, strict=True)) for row in rows]
         for name, rows in TUPLES.items()
     }
     contents = {path: write_lines(records) for path, records in files.items()}
@@ -56,7 +56,7 @@ def mirror(monkeypatch, tmp_path):
             folders.get(folder + "/", "") + f"{repository.sha256[path]}  {name}\n"
         )
     sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in folders.items()}
-    rows = {path: digest for path, digest in repository.sha256.items() if mpararel.ROOT in path}
+    rows = {path: digest for path, digest in repository.sha256.items() if ROOT in path}
     monkeypatch.setattr(mpararel, "REPOSITORY", repository._replace(sha256=rows))
     monkeypatch.setattr(mpararel, "TRANSLATED", repository._replace(sha256=sums))
     pack(tmp_path, repository, contents)

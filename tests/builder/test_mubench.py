@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from docs.reproduce import babylm
 from polyprobe.builder.audit.tables import count_parts
-from polyprobe.builder.build import build_mubench
-from polyprobe.builder.recipes.mubench import build as mubench
+from polyprobe.builder.build import build_sourced
+from polyprobe.builder.recipes import mubench
 from polyprobe.builder.sources.bmlama.files import read_published
 from polyprobe.cli import app
 from polyprobe.schema.load import load_facts
@@ -38,7 +38,7 @@ def read(folder, config, language):
 
 
 def test_rows_are_linked_and_aligned_by_what_they_say(known, tmp_path):
-    folder = build_mubench(str(write(tmp_path / "source")), output=tmp_path / "made")
+    folder = build_sourced("mubench", str(write(tmp_path / "source")), output=tmp_path / "made")
     peru, france = ("17:0001", "P36"), ("17:0002", "P36")
     unlinked, italy = "unlinked", ["Italy", "Peru", "Vatican City"]
     second, seen = "known_second_answer", "prompt_in_train"
@@ -147,17 +147,17 @@ def test_folders_without_rows_or_with_twice_the_same(known, tmp_path):
         ),
     ):
         with pytest.raises(PolyprobeError, match="^[^\n]*$") as caught:
-            build_mubench(str(source), languages, output=tmp_path / "made")
+            build_sourced("mubench", str(source), languages, output=tmp_path / "made")
         assert message in str(caught.value)
 
 
 HUB = """
 from collections import defaultdict
-from polyprobe.builder.build import build_mubench
-from polyprobe.builder.recipes.mubench import build
-build.read_facts = lambda *_: defaultdict(dict)
+from polyprobe.builder.build import build_sourced
+from polyprobe.builder.recipes import mubench
+mubench.read_facts = lambda *_: defaultdict(dict)
 from polyprobe.schema.load import load_facts
-folder = build_mubench("aialt/MuBench", ["en", "zh", "nl"], output=FOLDER)
+folder = build_sourced("mubench", "aialt/MuBench", ["en", "zh", "nl"], output=FOLDER)
 answer = {x: load_facts(str(folder), f"{x}-test")[x].to_pylist() for x in ("en", "zh", "nl")}
 """
 
@@ -200,7 +200,7 @@ def released(upstream, tmp_path_factory):
     folder = tmp_path_factory.mktemp("babylm")
     zipfile.ZipFile(BABYLM).extractall(folder / "babylm")
     output = folder / "datasets" / "mubench"
-    return folder / "babylm", build_mubench(str(folder / "babylm"), (), upstream, output)
+    return folder / "babylm", build_sourced("mubench", str(folder / "babylm"), (), upstream, output)
 
 
 def test_counts_of_babylm(released):

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.builder.objects.find import find_objects
-from polyprobe.builder.objects.lemmatizers import Word, fold_word, load_lemmatizer
-from polyprobe.builder.objects.similarity import compare_words
+from polyprobe.builder.objects.lemmatizers import load_lemmatizer
+from polyprobe.metrics.shared.similarity import compare_words
+from polyprobe.metrics.shared.words import Word, fold_word
 from polyprobe.system.messages import PolyprobeError
 
 

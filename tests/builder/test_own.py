@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.builder.build import build_own, build_sentences
-from polyprobe.builder.recipes.own.build import make
+from polyprobe.builder.recipes.own import make
 from polyprobe.builder.recipes.requests import OwnRequest
 from polyprobe.cli import app
-from polyprobe.publish.push import Target, push
+from polyprobe.publish.push import Target, push_folder
 from polyprobe.schema.load import load_facts
 from polyprobe.system.messages import PolyprobeError
 from tests.blocks.pages import read_blocks
@@ -184,7 +184,7 @@ def test_the_commands_read_it(tmp_path, monkeypatch):
     assert "at most continent 5, language 5" in shown
     assert shown.endswith("Wrote 29 rows in 3 languages to datasets/own.\n")
     assert "29 rows, 29 parallel in all 3 languages" in run("audit", "own")
-    lines = push(Path("datasets/own"), Target("me/own", False, "main", False), dry_run=True)
+    lines = push_folder(Path("datasets/own"), Target("me/own", False, "main", False), dry_run=True)
     assert any(re.search(r"me/own.*6 files|me/own.*5 files", line) for line in lines)
 
 

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.facts import FACTS, Fact
-from polyprobe.builder.facts.truths import Knowledge, find_edges, find_implied, find_truths, learn
-from polyprobe.builder.recipes.bmlama.build import (
+from polyprobe.builder.facts.truths import Knowledge, find_implied, learn
+from polyprobe.builder.recipes.bmlama import (
     draw_again,
     find_correct_entities,
     move_answer,
@@ -218,8 +218,8 @@ def write(made, published=PUBLISHED, templates=None):
     rows = {"en": PUBLISHED, "de": published}
     block = entities("Q1", "Q4", "Q7")
     linked = Linked(rows, [query("Q7", "Q4", "Q1")], {"P190": block}, pl.DataFrame())
-    [row] = write_rows(linked, {0: made}, templates or {})["de"].to_pylist()
-    return row
+    [row] = write_rows(linked, {0: made}, templates or {})["de"]
+    return {name: value for name, value in row._asdict().items() if name != "flags"}
 
 
 def test_a_row_is_written_in_one_language():
@@ -283,7 +283,7 @@ def test_languages_decide_between_homonyms():
 
 
 def facts(*triples):
-    return [pl.DataFrame(triples, schema=FACTS, orient="row")]
+    return pl.DataFrame(triples, schema=FACTS, orient="row")
 
 
 @pytest.mark.parametrize(
@@ -296,16 +296,15 @@ def facts(*triples):
     ],
 )
 def test_facts_are_read_both_ways_where_they_are_true_both_ways(known, asked, objects):
-    truths = find_truths(facts(known))
+    truths = learn({"wiki": facts(known)}).truths
     assert truths.get(asked, frozenset()) == objects
     assert known[2] in truths[known[0], known[1]]
 
 
 def test_what_follows_is_right_too():
-    edges = find_edges(
-        facts(("P131", "london", "england"), ("P17", "england", "uk"), ("P30", "uk", "europe"),
-              ("P279", "opera", "music"), ("P361", "uk", "uk"))
-    )  # fmt: skip
+    known = facts(("P131", "london", "england"), ("P17", "england", "uk"), ("P30", "uk", "europe"),
+                  ("P279", "opera", "music"), ("P361", "uk", "uk"))  # fmt: skip
+    edges = learn({"wiki": known}).edges
     wider = {"london", "england", "uk", "europe"}
     assert find_implied("P937", "Q1", {"london"}, edges) == wider
     assert find_implied("P17", "london", {"uk"}, edges) == {"england", "uk", "europe"}
@@ -329,7 +328,7 @@ def test_what_readers_found_is_sorted_and_explained():
 
 
 def test_nothing_follows_from_what_is_only_arguable():
-    known = {"wiki": facts(("P17", "Q1", "Q2"))[0], "readers": facts(("P30", "Q2", "Q3"))[0]}
+    known = {"wiki": facts(("P17", "Q1", "Q2")), "readers": facts(("P30", "Q2", "Q3"))}
     knowledge = learn(known)
     assert knowledge.complete({"Q2"}, [("P17", "Q1")]) == {"Q2"}
     assert knowledge.complete([], [("P30", "Q2")]) == {"Q3"}

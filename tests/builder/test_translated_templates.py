@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.facts import TEMPLATES, is_template
-from polyprobe.builder.recipes.geofacts.build import PATTERNS
+from polyprobe.builder.recipes.geofacts import PATTERNS
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators import Translator, load_translator
 from polyprobe.builder.translators.templates import (
@@ -40,9 +40,9 @@ class Dictionary(Translator):
             raise PolyprobeError(f"{self.name} has no {target}")
         return source, target
 
-    async def ask(self, batch, source, target, terms):
-        self.asked += [(target, sentence) for sentence in batch]
-        if None in (texts := [self.texts.get(sentence, "") for sentence in batch]):
+    async def ask(self, batch, source, target):
+        self.asked += [(target, job.sentence) for job in batch]
+        if None in (texts := [self.texts.get(job.sentence, "") for job in batch]):
             raise NoAnswerError("HTTP 503")
         return texts
 

@@ -169,7 +169,7 @@ def test_three_configurations_at_once_are_listed_once(tmp_path):
     code = (
         "import sys; from pathlib import Path\n"
         "from polyprobe.builder import build\n"
-        "from polyprobe.builder.recipes.geofacts import build as recipe\n"
+        "from polyprobe.builder.recipes import geofacts as recipe\n"
         "build.list_recipe_configs = lambda name: ('default', 'second', 'third')\n"
         "rows = recipe.build('default', None)\n"
         "recipe.build = lambda config, mirror: {x: rows[x] for x in ('en', 'fr', 'el')}\n"

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.recipes.xfactr import build as recipe
-from polyprobe.builder.recipes.xfactr.build import PUBLISHED
+from polyprobe.builder.recipes import xfactr as recipe
+from polyprobe.builder.recipes.xfactr import PUBLISHED
 from polyprobe.builder.sources import xfactr
 from tests.builder.tiny_xfactr import FACTS, mirror
 from tests.conftest import UPSTREAM

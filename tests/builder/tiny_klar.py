@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from polyprobe.builder.recipes.klar import build as recipe
+from polyprobe.builder.recipes import klar as recipe
 from polyprobe.system.download import Repository
 from tests.builder.tiny import pack
 

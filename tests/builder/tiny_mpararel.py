@@ -9,6 +9,7 @@ from polyprobe.builder.sources import mpararel
 from tests.builder.tiny import place_archive
 
 # (subject, its label, object, its label), as in the released files.
+ROOT = "data/mpararel_reviewed"
 TUPLES = {
     "en/P36": [("Q1", "Peru", "Q2", "Lima"), ("Q3", "Chad", "Q4", "N'Djamena")],
     "en/P30": [("Q1", "Peru", "Q5", "South America")],
@@ -36,13 +37,13 @@ def release(folder: Path, monkeypatch, tuples=TUPLES, patterns=PATTERNS) -> Path
     """Write the archive of a small release into a mirror folder, and return the folder."""
     keys = ("sub_uri", "sub_label", "obj_uri", "obj_label")
     files = {
-        f"{mpararel.ROOT}/tuples/{name}.jsonl": [
+        f"{ROOT}/tuples/{name}.jsonl": [
             {"lineid": number, **dict(zip(keys, row, strict=True))}
             for number, row in enumerate(rows)
         ]
         for name, rows in tuples.items()
     } | {
-        f"{mpararel.ROOT}/patterns/{name}.jsonl": [
+        f"{ROOT}/patterns/{name}.jsonl": [
             {"pattern": text, "checked-by-human": text in REVIEWED} for text in texts
         ]
         for name, texts in patterns.items()

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.facts import Facts
-from polyprobe.builder.recipes.polyglot import build as recipe
+from polyprobe.builder.recipes import polyglot as recipe
 from polyprobe.builder.sources import mpararel, polyglot
 from tests.builder.tiny import place_archive
 from tests.builder.tiny_facts import make_facts

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from polyprobe.builder.annotated.entities import list_trait_paths
-from polyprobe.builder.recipes.xfactr import build as recipe
+from polyprobe.builder.recipes import xfactr as recipe
 from polyprobe.builder.sources import mpararel, xfactr
 from tests.builder.tiny import place_archive
+from tests.builder.tiny_mpararel import ROOT
 
 # (relation, subject, its form, object, its form, count), in the released order
 FACTS = [
@@ -55,7 +56,7 @@ def write_mpararel() -> dict[str, bytes]:
     tuples = "\n".join(json.dumps(dict(zip(keys, (0, *row), strict=True))) for row in LENT)
     pattern = json.dumps({"pattern": "[X] [Y]", "checked-by-human": True})
     return {
-        f"{mpararel.ROOT}/{kind}/{language}/P37.jsonl": text.encode()
+        f"{ROOT}/{kind}/{language}/P37.jsonl": text.encode()
         for kind, text in (("tuples", tuples), ("patterns", pattern))
         for language in ("en", "fr")
     }

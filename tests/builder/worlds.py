@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.facts.labels import clean_facts
-from polyprobe.builder.recipes.balanced import build as balanced
+from polyprobe.builder.recipes import balanced
 from polyprobe.builder.recipes.balanced import material
 from tests.builder.tiny_facts import make_facts
 

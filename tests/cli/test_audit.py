@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from polyprobe.cli.audit import audit
+from polyprobe.cli.analyses import audit
 from polyprobe.system.messages import PolyprobeError
 from tests.making.facts import write_facts
 

@@ -30,7 +30,8 @@ def test_a_dataset_is_found_as_eval_and_push_find_it(place, tmp_path):
 
 
 def test_the_output_is_named_after_the_dataset(place, tmp_path, capsys):
-    export([tmp_path / "datasets" / "facts"], "lighteval", languages="en,ru")
+    folder = tmp_path / "datasets" / "facts"
+    export(sources=[folder], format="lighteval", languages="en,ru")
     stem = "polyprobe_facts_small"
     files = (f"{stem}.py", f"{stem}.data/README.md", f"{stem}_donor.data/README.md")
     names = [f"facts-lighteval/{file}" for file in files]
@@ -45,4 +46,4 @@ def test_a_run_is_not_a_dataset(place, tmp_path):
     for harness in ("lm-eval", "lighteval"):
         said = f"runs/a is a run; {harness} takes a dataset's folder"
         with pytest.raises(PolyprobeError, match=f"^{re.escape(said)}$"):
-            export([type(tmp_path)("runs/a")], harness)
+            export(sources=[type(tmp_path)("runs/a")], format=harness)

@@ -3,7 +3,7 @@
 import pytest
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.recipes.polyglot import build as recipe
+from polyprobe.builder.recipes import polyglot as recipe
 from tests.conftest import UPSTREAM
 
 IDS = {"de": ["a", "b", "c", "d", "e"], "en": ["a", "b", "c", "d"], "fr": ["a", "b", "x"]}

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docs.reproduce.fluent_logs import main
-from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS
+from polyprobe.builder.recipes.fluent_mlama import RELATIONS
 from polyprobe.cli import app
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run

@@ -165,6 +165,7 @@ def test_a_training_that_measures_nothing_says_so(saved, facts, tmp_path):
             "--scoring mpararel is for masked models, .* for causal: bmlama, o",
         ),
         ({"scoring": "xfactr"}, "scoring 'xfactr' cannot follow a training; choose another"),
+        ({"scoring": "answer"}, "scoring 'answer' cannot follow a training; choose another"),
     ],
 )
 def test_mistakes_come_early_in_one_line(options, words, saved, facts, tmp_path):

@@ -69,7 +69,15 @@ def test_every_option_but_those_that_change_no_score_is_in_run_json():
     of_work = {"languages", "batch_tokens", "devices", "ray", "threads", "cache", "price"}
     in_further = {"adapter", "quantize", "trust_remote_code", "product", "server", "tokenizer"}
     in_further |= {"final_stop", "shots"}
-    in_scoring = {"permutations", "initial", "refinement", "max_masks", "length_norm", "recompute"}
+    in_scoring = {
+        "answer_tokens",
+        "permutations",
+        "initial",
+        "refinement",
+        "max_masks",
+        "length_norm",
+        "recompute",
+    }
     in_scoring |= {"beam", "refresh", "gold"}
     in_chat = {"system", "user", "chat_options"}
     settings = {part.name for part in fields(Settings)}

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.analysis.figures.declaration import PAIR
-from polyprobe.analysis.figures.figures import SEPARATE
+from polyprobe.analysis.figures.figures import PAIR, SEPARATE
 from polyprobe.schema.languages import read_languages
 from polyprobe.schema.run.folder import Run
 from tests.making.runs import make_settings

@@ -21,6 +21,16 @@ CASES = {
     "contrastive_knowledge": {"predictions": [[0.2, 0.1], [0.3, 0.3, 0.4]], "groups": ["en", "fr"]},
     "factual_accuracy": {"predictions": [None, "UlM "], "references": [["Bern"], ["Bern", "Ulm"]]},
     "answer_agreement": {"predictions": [[0, 0, 1], [2, 2, 2]], "references": [[0], [1]]},
+    "answer_match": {
+        "predictions": ["Во Франции", "It is Greece, I think"],
+        "references": [["Франция"], ["Греция"]],
+        "language": "ru",
+    },
+    "factual_transfer": {
+        "predictions": [[1, 1], [0, 1]],
+        "references": ["en", "fr"],
+        "languages": ["en", "fr"],
+    },
     "rank_overlap": {"predictions": [[3, 2, 1], [1]], "references": [[3, 1, 2], [1]], "p": 0.5},
 }
 RESULTS = {
@@ -38,6 +48,9 @@ RESULTS = {
     "contrastive_knowledge": ("accuracy", (1 + 0) / 2),
     "factual_accuracy": ("all", (0 + 1) / 2),
     "answer_agreement": ("agreement", (1 / 3 + 3 / 3) / 2),
+    "answer_match": ("accuracy", (1 + 0) / 2),
+    # A: 0 of 2 cells; N: 0 and 1
+    "factual_transfer": ("recall", 3 / 2 * (1 / (0 + 1 / 2 + 1) - 1 / 3)),
     "rank_overlap": ("rbo", ((1 / 2 * 1 + 1 / 4 * 1 / 2 + 1 / 4 * 1) + 1) / 2),
 }
 

@@ -67,6 +67,17 @@ FIRST = {
         ("all relations", "accuracy_multi"): 1 / 1,
         ("P1412", "accuracy_multi"): None,
     },
+    "answer_match": {
+        ("all languages", "accuracy"): (1 / 2 + 2 / 2) / 2,
+        ("en", "refusal"): 1 / 2,
+        ("ru", "right"): 2 / 2,
+    },
+    # A is 0, N the mean of 1 / 2 and 1
+    "factual_transfer": {
+        ("all languages", "recall"): 3 / 2 * (1 / (3 / 4 + 1) - 1 / 3),
+        ("all languages", "transfer"): 2 * (1 / (3 / 4 + 1) - 1 / 2),
+        ("all languages", "others"): 1 - 3 / 4,
+    },
     "inflection_delta": {
         ("all relations (macro)", "inflection_delta"): ((5 - 2 + 11) / 3 + 1) / 2,
         ("P19", "share_inflected"): 2 / 3,

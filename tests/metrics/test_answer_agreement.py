@@ -232,6 +232,33 @@ def metric(tmp_path, monkeypatch):
     return evaluate.load(str(METRICS / "answer_agreement"), cache_dir=str(tmp_path))
 
 
+NAMES = {
+    "Q142": {"en": ["France"], "ru": ["Франция"], "fr": ["France"]},
+    "Q41": {"en": "Greece", "ru": "Греция", "fr": "Grèce"},
+}
+
+
+def test_free_answers_are_compared_by_the_entity_that_they_name(metric):
+    texts = [
+        ["France", "Во Франции", "En Grèce."],  # an inflected form is the same answer
+        ["It is Greece", "Не знаю", "Je ne sais pas"],  # refusals are no answer
+        ["not France, Greece", "<b>Греции</b>", "Greece"],  # in English, marked up
+    ]
+    numbers = [[0, 0, 1], [1, 2, 3], [1, 1, 1]]
+    options = {"languages": ["en", "ru", "fr"], "n_resamples": 50}
+    found = metric.compute(
+        predictions=texts, references=["Q142", "Q41", ["Q41", "Q142"]], names=NAMES, **options
+    )
+    expected = metric.compute(predictions=numbers, references=[[0], [1], [1, 0]], **options)
+    assert found == expected
+    kappa = metric.compute(predictions=texts, names=NAMES, n_candidates=[2, 2, 2], **options)
+    assert kappa["kappa"] == pytest.approx(((1 / 3 + 0 + 1) / 3 - 1 / 2) / (1 - 1 / 2))
+    metric.add(prediction=texts[0])
+    metric.add_batch(predictions=texts[1:])
+    assert metric.compute(names=NAMES, **options)["agreement"] == expected["agreement"]
+    assert metric.compute(predictions=numbers, **options)["agreement"] == expected["agreement"]
+
+
 ERRORS = {
     "one language": ([[0], [1]], {}, "1 languages in 'predictions'; expected two or more"),
     "uneven": ([[0, 1], [0]], {}, "2 languages in query 0 of 'predictions', 1 in query 1"),
@@ -252,6 +279,27 @@ ERRORS = {
         "query 1 has 1 in 'n_candidates', 2 different choices in 'predictions'; expected the n",
     ),
     "no pool": ([[0, 0]], {"n_candidates": [0]}, "query 0 has 0 in 'n_candidates', 1 different"),
+    "texts without names": ([["a", "b"]], {}, "'predictions' has texts; pass names="),
+    "texts without languages": (
+        [["a", "b"]],
+        {"names": NAMES},
+        "'languages' is None; expected the language of each column",
+    ),
+    "one language of two": (
+        [["a", "b"]],
+        {"names": NAMES, "languages": ["en"]},
+        "query 0 has 2 answers, 'languages' 1",
+    ),
+    "names of indices": (
+        [[0, 1]],
+        {"names": NAMES, "languages": ["en", "ru"]},
+        "query 0 has the answer 0; expected a text",
+    ),
+    "an entity that is not in the pool": (
+        [["a", "b"]],
+        {"names": NAMES, "languages": ["en", "ru"], "references": ["Q1"]},
+        "query 0 of 'references' has 'Q1', not in 'names'",
+    ),
     "pool of text": ([[0, 0]], {"n_candidates": ["3"]}, "query 0 has '3' in 'n_candidates'"),
 }
 

@@ -66,6 +66,41 @@ def metric(tmp_path, monkeypatch):
     return evaluate.load(str(METRICS / "coverlap"), cache_dir=str(tmp_path))
 
 
+FREE = {
+    "languages": ["en", "ru"],
+    "names": {
+        "Q142": {"en": ["France"], "ru": ["Франция"]},
+        "Q41": {"en": "Greece", "ru": "Греция"},
+    },
+}
+
+
+def test_free_answers_are_right_if_they_name_a_right_entity(metric):
+    english = ["It is France", "Greece", "I don't know", "France"]
+    russian = ["Во Франции", "Франция или Греция", "В Греции", "Не в Греции, во Франции"]
+    right = ["Q142", ["Q41", "Q142"], "Q41", "Q41"]
+    found = metric.compute(predictions=english, references=russian, answers=right, **FREE)
+    numbers = [[0, 1, 2, 0], [0, 1, 1, 0], [[0], [1, 0], [1], [1]]]
+    columns = dict(zip(("predictions", "references", "answers"), numbers, strict=True))
+    assert found == metric.compute(**columns)
+    assert (found["both"], found["either"]) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "'predictions' has texts; pass names="),
+        ({**FREE, "languages": ["en"], "answers": ["Q41"]}, "query 0 has 2 answers, 'languages' 1"),
+        ({**FREE, "answers": None}, "no answers; pass answers="),
+        ({**FREE, "answers": ["Q1"]}, "query 0 of 'answers' has 'Q1', not in 'names'"),
+    ],
+)
+def test_errors_of_free_answers(options, message, metric):
+    given = {"predictions": ["a"], "references": ["b"], "answers": [0], **options}
+    with pytest.raises(ValueError, match=message):
+        metric.compute(**given)
+
+
 ERRORS = {
     "no answers": (([0], [0], None), "no answers; pass answers="),
     "no queries": (([], [], []), "no queries in 'answers'"),

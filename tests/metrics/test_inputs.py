@@ -255,6 +255,7 @@ NO_SHARES = {  # five equal queries, and the figures that are differences, ranks
     "accuracy_at_1": ({"predictions": [3, 2, 1], "references": [0]}, set()),
     "recall_at_k": ({"predictions": [3, 2, 1], "references": [2]}, {"mean_rank"}),
     "coverlap": ({"predictions": 0, "references": 0, "answers": [0]}, set()),
+    "answer_match": ({"predictions": "a", "references": ["a"], "languages": "en"}, set()),
     "answer_agreement": ({"predictions": [0, 0], "references": [1], "n_candidates": 2}, {"kappa"}),
     "factual_accuracy": ({"predictions": "a", "references": ["b"]}, set()),
     "paraphrase_consistency": ({"predictions": ["a", "a"], "references": "a"}, set()),
@@ -263,7 +264,11 @@ NO_SHARES = {  # five equal queries, and the figures that are differences, ranks
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+def test_a_figure_that_is_no_mean_of_queries_has_a_test_of_its_own():
+    assert {*CASES} - {*NO_SHARES} == {"factual_transfer"}
+
+
+@pytest.mark.parametrize("name", NO_SHARES)
 def test_every_share_has_an_interval_with_a_width_at_0_and_1(name, metrics):
     query, others = NO_SHARES[name]
     found = metrics[name].compute(**{key: [value] * 5 for key, value in query.items()})

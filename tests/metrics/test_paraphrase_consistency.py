@@ -29,7 +29,7 @@ def metric(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("error")
 def test_shares_of_fewer_than_two_templates_are_undefined():
     shares = share_pairs([["A"], [], ["A", "A"]], ["A"] * 3)
-    for share in shares:
+    for share in shares.values():
         assert np.isnan(share).tolist() == [True, True, False]
 
 

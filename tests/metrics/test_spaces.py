@@ -33,12 +33,14 @@ ALONE = "rankc"
 BAD = {  # a table with one wrong cell, and the error message
     "accuracy_at_1": ("query,candidate,right,en\nq,a,1,x", "row 1, column 'en' is 'x'"),
     "answer_agreement": ("query,right,en,fr\nq,a,a,", "row 1, column 'fr' is empty"),
+    "answer_match": ("language,question,right,answer\nen,q,,a", "row 1, column 'right' is empty"),
     "contrastive_knowledge": ("language,stem,fact,counterfacts\nen,s,.5,x", "row 1 has x"),
     "coverlap": ("query,right,en,fr\nq,,a,b", "row 1, column 'right' is empty"),
     "factual_accuracy": (
         "relation,prompt,right,single,prediction\nP1,p,a,7,a",
         "row 1, column 'single' is '7'",
     ),
+    "factual_transfer": ("query,own,en,fr\nq,en,1,7", "row 1, column 'fr' is '7'"),
     "inflection_delta": ("relation,label,inflected\nP1,1,-2", "row 1, column 'inflected' is -2"),
     "paraphrase_consistency": ("relation,subject,right\nP1,s,a", "no column 'predictions'"),
     "rank_overlap": ("query,candidate,en\nq,a,1", "1 columns of languages; expected two or more"),

@@ -15,7 +15,7 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.units import Units, resolve_bootstrap
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.pictures.svg import draw_svg
-from polyprobe.metrics.space import entries, page, sheet, views
+from polyprobe.metrics.space import entries, page, sheet
 from polyprobe.schema.run.folder import fill_columns
 from tests.metrics.spaces import FIRST, NAMES, RUN, compute, import_app, values, write_table
 
@@ -214,14 +214,14 @@ def test_pairs_are_a_heat_map_of_all_cells():
 
 def test_bars_have_intervals_and_one_or_several_levels_of_chance():
     found = compute(import_app("recall_at_k"), MARKED).entries
-    bars = views.view_bars([entry for entry in found if entry.name != "mean_rank"])
+    bars = entries.view_bars([entry for entry in found if entry.name != "mean_rank"])
     shown = {entry.label: entry for entry in found if entry.name == "recall@1"}
     first = bars.series[0]
     assert [*first.values] == [shown[label].value for label in bars.labels]
     assert [*first.bounds] == [shown[label].interval for label in bars.labels]
     assert [*first.marks] == [shown[label].chance for label in bars.labels]
     assert bars.levels == []  # each k has its own
-    same = views.view_bars([entry for entry in found if entry.name == "recall@1"])
+    same = entries.view_bars([entry for entry in found if entry.name == "recall@1"])
     assert same.levels == [(f"chance {found[0].chance:.4f}", pytest.approx(found[0].chance))]
 
 

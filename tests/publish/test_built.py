@@ -2,12 +2,11 @@
 
 import pytest
 
-from polyprobe.builder.build import build_balanced, build_dataset, build_mubench, build_own
-from polyprobe.builder.recipes import RECIPES, REQUESTED
-from polyprobe.builder.recipes.mubench import build as mubench
+from polyprobe.builder.build import build_balanced, build_dataset, build_own, build_sourced
+from polyprobe.builder.recipes import RECIPES, REQUESTED, mubench
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest
 from polyprobe.publish.install import install_folder
-from polyprobe.publish.push import Target, push
+from polyprobe.publish.push import Target, push_folder
 from tests.builder.conftest import tiny
 from tests.builder.own_facts import CAPITALS as OWN_CAPITALS
 from tests.builder.own_facts import HEAD, TEMPLATES
@@ -24,6 +23,7 @@ from tests.builder.tiny_polyglot import GERMAN
 from tests.builder.tiny_polyglot import mirror as polyglot
 from tests.builder.tiny_repaired import sources as bmlama
 from tests.builder.tiny_xfactr import mirror as xfactr
+from tests.builder.tiny_xfakt import write_xfakt
 
 __all__ = ["bmlama", "fluent_mlama", "klar", "mpararel", "polyglot", "sentences", "tiny", "xfactr"]
 # Of two languages, one has another number of counterfacts in a row.
@@ -52,7 +52,11 @@ def make_own(folder, request):
 def make_mubench(folder, request):
     patch = request.getfixturevalue("monkeypatch")
     patch.setattr(mubench, "read_facts", lambda *_: MUBENCH_FACTS)
-    build_mubench(str(write_mubench(folder.parent / "source")), output=folder)
+    build_sourced("mubench", str(write_mubench(folder.parent / "source")), output=folder)
+
+
+def make_xfakt(folder, request):
+    build_sourced("xfakt", str(write_xfakt(folder.parent / "source")), output=folder)
 
 
 def make_sentences(folder, request):
@@ -72,6 +76,7 @@ MAKERS = {
     "mubench": make_mubench,
     "own": make_own,
     "tiny": make_sentences,
+    "xfakt": make_xfakt,
 }
 
 
@@ -82,7 +87,7 @@ def test_every_dataset_can_be_pushed_and_installed(name, request, tmp_path, monk
     MAKERS.get(name, make_recipe)(folder, request)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
-    lines = push(folder, Target(f"me/{name}", True, "main", False), dry_run=True)
+    lines = push_folder(folder, Target(f"me/{name}", True, "main", False), dry_run=True)
     files = sorted(path.relative_to(folder).as_posix() for path in folder.glob("data/*/*.parquet"))
     assert [line.split()[1] for line in lines if ".parquet" in line and "data/" in line] == files
     assert "; nothing was uploaded" in lines[-2]

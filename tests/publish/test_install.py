@@ -107,7 +107,7 @@ def test_without_folders_everything_at_hand_is_installed_and_the_rest_is_named(t
     kinds = [line.split()[:2] for line in result.stdout.splitlines()]
     apps = (Path(__file__).parents[2] / "metrics").glob("*/app.py")
     metrics = sorted(path.parent.name for path in apps)
-    assert len(metrics) == 11
+    assert len(metrics) == 13
     assert kinds == [
         *(["metric", name] for name in metrics),
         ["dataset", "geofacts"],

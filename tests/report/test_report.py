@@ -11,8 +11,7 @@ import pytest
 from PIL import Image
 
 from polyprobe.analysis.compare.runs import compare_runs
-from polyprobe.analysis.figures.declaration import SECOND_RANKINGS
-from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS
+from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS, SECOND_RANKINGS
 from polyprobe.metrics.pictures.picture import Heat
 from polyprobe.report.finding import Finding, Part
 from polyprobe.report.page import write_report

@@ -324,6 +324,7 @@ def test_a_protocol_of_another_family_is_refused(kind, scoring, message, tmp_pat
 def test_every_scoring_is_tested_here_and_named_by_the_command():
     elsewhere = {("xfactr", "masked"), ("pll", "masked"), ("pll-word-l2r", "masked")}
     elsewhere |= {(s, f) for s in ("letters", "contrastive-released") for f in FAMILIES}
+    elsewhere |= {("answer", "causal"), ("answer", "seq2seq")}
     tested = {*PLAIN, *elsewhere}
     tested |= {(f"object-{x}", f) for x in ("tokens", "characters", "bytes") for f in FAMILIES}
     assert {(s, f) for s, families in SCORINGS.items() for f in families} == tested

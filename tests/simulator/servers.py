@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from polyprobe.builder.translators import Translator
-from polyprobe.builder.translators.translator import Terms
+from polyprobe.builder.translators.translator import Job
 from polyprobe.system.sending import BrokenAnswerError, http_failures
 from tests.hub.messages import Token
 from tests.hub.server import HubHandler, HubServer
@@ -141,12 +141,12 @@ class Parrot(Translator):
         async with httpx.AsyncClient() as self._client:
             yield
 
-    async def ask(
-        self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
-    ) -> list[str]:
+    async def ask(self, batch: Sequence[Job], source: str, target: str) -> list[str]:
         """Ask for the texts of a batch."""
         with http_failures(self.name):
-            response = await self._client.post(f"http://{TRANSLATOR}/", json=[*batch])
+            response = await self._client.post(
+                f"http://{TRANSLATOR}/", json=[job.sentence for job in batch]
+            )
             response.raise_for_status()
             texts = response.json()
         if not isinstance(texts, list):

@@ -20,6 +20,7 @@ from .quality import Overlap, Quality, measure_overlap, measure_quality
 from .texts import ENGLISH, WordingTexts, find_obstacle, load_texts
 
 Measure = Callable[[WordingTexts], Any]
+MEASURES = ("inflection delta", "verb forms", "feminine verb forms", "chrF", "QE")
 
 
 class VersionComparison(NamedTuple):
@@ -32,15 +33,15 @@ class VersionComparison(NamedTuple):
     left_out: tuple[int, int]
     ranks: dict[str, Averages]  # recall@1 … recall@10 and mean_rank
     boxes: dict[str, tuple[Quartiles, Quartiles]]  # of the best ranks by language
-    # None if not measured, with the reason in `notes`, as the next four
+    by_relation: dict[str, deltas.ByRelation]  # always variant - reference, by language
+    notes: list[str]
+    failures: list[str]  # requested measures that failed, with the remedy
+    # `MEASURES`: None if not measured, with the reason in `notes`
     inflection: deltas.Inflection | None
     words: gender.Words | None
     feminine: gender.Feminine | None
     overlap: Overlap | None
     quality: Quality | None
-    by_relation: dict[str, deltas.ByRelation]  # always variant - reference, by language
-    notes: list[str]
-    failures: list[str]  # requested measures that failed, with the remedy
 
     @property
     def direction(self) -> str:
@@ -67,7 +68,6 @@ class VersionComparison(NamedTuple):
         """List figure, average, language, values; sides have the names of the wordings."""
         sides, (reference, variant) = self.versions.sides, self.versions.wordings
         names = {"first": sides[0], "second": sides[1], "reference": reference, "variant": variant}
-        overlap = self.overlap
         return {
             "difference": self.direction,
             "languages": self.languages,
@@ -82,12 +82,7 @@ class VersionComparison(NamedTuple):
             "inflection_delta": _describe(self.inflection, names),
             "verb_forms": _describe(self.words, names),
             "feminine_forms": _describe(self.feminine, names),
-            "chrf": overlap
-            and {
-                "compared": overlap.unit,
-                "by_language": _name(overlap.by_language, names),
-                "signature": overlap.signature,
-            },
+            "chrf": _name(self.overlap, names),
             "qe": _describe(self.quality, names),
             "by_relation": {
                 "difference": self.relation_direction,
@@ -154,14 +149,10 @@ def compare_versions(
         match.left_out[::-1] if swapped else match.left_out,
         averages,
         dict(zip(match.languages, boxes, strict=True)),
-        results.get("inflection delta"),
-        results.get("verb forms"),
-        results.get("feminine verb forms"),
-        results.get("chrF"),
-        results.get("QE"),
         deltas.split_by_relation(relations, changes, match.languages),
         _list_notes(results, versions, match.n_differing),
         failures,
+        *map(results.get, MEASURES),
     )
 
 
@@ -220,8 +211,7 @@ def _list_notes(results: Mapping[str, Any], versions: Versions, n_differing: int
         lines.append(
             f"the runs also differ in {settings}: the differences are not of wording alone"
         )
-    names = ("inflection delta", "verb forms", "feminine verb forms", "QE")
-    inflection, words, feminine, quality = map(results.get, names)
+    inflection, words, feminine, _, quality = map(results.get, MEASURES)
     if inflection and inflection.delta is None:
         reason = find_obstacle(versions.runs)
         reason = reason or "0 rows have a label and another form as right candidates"

@@ -105,9 +105,7 @@ def measure_words(
         marks = np.column_stack([members & with_verb[x] for x in languages])
         rows = np.flatnonzero(marks.any(axis=1))
         weights, measures = marks[rows].astype(float), {}
-        forms = {
-            x: [verbs.get((name, x), {}).get(gender, ()) for name in relations] for x in languages
-        }
+        forms = {x: [verbs.get((r, x), {}).get(gender, ()) for r in relations] for x in languages}
         for name, sides in _list_values(texts, ranks, forms):
             variant, reference = (
                 Ratio((side * marks)[rows], weights, share=name != "mean_rank") for side in sides
@@ -154,7 +152,7 @@ def measure_feminine(
             continue
         prompts = (texts.variant[language], texts.reference[language])
         documents = (tagger.bulk_process([side[row] for row in rows]) for side in prompts)
-        counts[language] = np.stack([*map(count_forms, documents)])
+        counts[language] = np.stack([*map(count_feminine, documents)])
         forms[language] = Forms(*(int(n) for n in counts[language].sum(axis=1).flat))
     languages = [x for x, totals in forms.items() if totals.variant and totals.reference]
     if not languages:
@@ -191,7 +189,7 @@ def load_tagger(language: str, folder: Path) -> Any:
         ) from error
 
 
-def count_forms(documents: Iterable[Any]) -> np.ndarray:
+def count_feminine(documents: Iterable[Any]) -> np.ndarray:
     """Count feminine verb forms, and verb forms with any gender, of each text [documents, 2]."""
     counts = []
     for document in documents:

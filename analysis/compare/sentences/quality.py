@@ -47,7 +47,7 @@ class Overlap(NamedTuple):
     by_language: dict[str, LanguageOverlap]
     signature: str  # sacreBLEU's
     scores: np.ndarray  # [rows, L]
-    unit: str  # a key of `options.CHRF_UNITS`
+    compared: str  # a key of `options.CHRF_UNITS`
 
 
 class Quality(NamedTuple):

@@ -32,18 +32,16 @@ class WordingTexts(NamedTuple):
     english_from: str  # their configuration
 
 
-def load_texts(
-    versions: Versions, languages: Sequence[str], fact_ids: Sequence[str]
-) -> WordingTexts:
+def load_texts(versions: Versions, languages: Sequence[str], ids: Sequence[str]) -> WordingTexts:
     """Load the texts of the matched rows; refuse a dataset that differs from the run's."""
     runs = (versions.variant, versions.reference)
     splits = (load_again(run.settings(), languages).items() for run in runs)
     variants, references = (
-        {x: table.take(place_rows(table, fact_ids)) for x, table in pairs} for pairs in splits
+        {x: table.take(place_rows(table, ids)) for x, table in pairs} for pairs in splits
     )
     wording_of_reference, wording = versions.wordings
-    english, origin = _find_english(runs, (wording, wording_of_reference), fact_ids)
-    forms: dict[str, list[FormPair | None]] = {x: [None] * len(fact_ids) for x in languages}
+    english, origin = _find_english(runs, (wording, wording_of_reference), ids)
+    forms: dict[str, list[FormPair | None]] = {x: [None] * len(ids) for x in languages}
     if not find_obstacle(runs):
         forms = {x: _find_forms(variants[x], references[x]) for x in languages}
     return WordingTexts(
@@ -71,9 +69,7 @@ def find_obstacle(runs: Sequence[Run]) -> str:
 
 
 def _fill_slots(table: pa.Table, wording: str) -> list[str]:
-    return [
-        row["prompt"].replace(SLOT, find_answer_text(row, wording)) for row in _list_rows(table)
-    ]
+    return [x["prompt"].replace(SLOT, find_answer_text(x, wording)) for x in _list_rows(table)]
 
 
 def _cut_prompts(table: pa.Table) -> list[str]:

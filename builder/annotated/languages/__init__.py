@@ -96,9 +96,9 @@ class Rules(NamedTuple):
 
 PLAIN = Rules()
 RULES = {
-    "el": Rules(el.agree, el.write_article),
-    "es": Rules(es.agree, es.write_article, es.join),
-    "fr": Rules(fr.agree, fr.write_article, fr.join),
+    "el": Rules(el.agree_greek, el.write_greek_article),
+    "es": Rules(es.agree_spanish, es.write_spanish_article, es.join_spanish),
+    "fr": Rules(fr.agree_french, fr.write_french_article, fr.join_french),
     "he": Rules(agree_hebrew, join=join_hebrew),
     "hu": Rules(join=join_hungarian),
     "ru": Rules(join=join_russian),

@@ -22,7 +22,7 @@ STOPS = frozenset(WORDS["stops"])
 SYLLABLE = re.compile(r"ου|αι|ει|οι|υι|αυ|ευ|ηυ|[αεηιουω]")
 
 
-def agree(label: str, traits: Traits) -> Agreement:
+def agree_greek(label: str, traits: Traits) -> Agreement:
     """Return the gender by sex, else by kind and by the ending of the first word."""
     kinds = traits.kinds
     if traits.sex:
@@ -72,7 +72,7 @@ def _agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
     return Agreement(NEUT) if head.endswith(("ο", "ι", "υ")) else None
 
 
-def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
+def write_greek_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return the article before a label in a case; None if Greek has no such article."""
     gender, number, _ = entity.agreement
     case = case if case in ("GEN", "ACC") else "NOM"

@@ -11,7 +11,7 @@ WORDS = read_toml(__package__, "es.toml")
 ENDINGS = {name: tuple(endings) for name, endings in WORDS["endings"].items()}
 
 
-def agree(label: str, traits: Traits) -> Agreement:
+def agree_spanish(label: str, traits: Traits) -> Agreement:
     """Return the gender by sex, else by the ending of the first word; bands are plural."""
     if traits.is_person:
         return traits.agree()
@@ -29,7 +29,7 @@ def agree(label: str, traits: Traits) -> Agreement:
     return Agreement(FEM if stem in WORDS["feminines"] or by_ending else MASC, number)
 
 
-def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
+def write_spanish_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return the article before a label; None if Spanish has no such article."""
     if name not in WORDS["articles"]:
         return None
@@ -55,6 +55,6 @@ def begins_stressed(word: str) -> bool:
     return syllables == (2 if re.search(r"[aeiouns]$", word) else 1)
 
 
-def join(text: str) -> str:
+def join_spanish(text: str) -> str:
     """Return the text with `de el`, `a el` contracted before marked labels (`entities`)."""
     return re.sub(rf"\b(de|a) el(?= {MARK})", r"\1l", text)

@@ -18,7 +18,7 @@ OF = {"le": "du", "la": "de la", "les": "des", "l'": "de l'", "": "de"}
 AT = {"le": "au", "la": "à la", "les": "aux", "l'": "à l'", "": "à"}
 
 
-def agree(label: str, traits: Traits) -> Agreement:
+def agree_french(label: str, traits: Traits) -> Agreement:
     """Return the gender by sex, else by kind and by the ending of the first word."""
     if traits.is_person:
         return traits.agree()
@@ -67,7 +67,7 @@ def takes_article(label: str, traits: Traits) -> bool:
     return bool(land or island or first.casefold() in HEADS or label[:1].islower())
 
 
-def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
+def write_french_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return the words before a label for an article of X-FACTR, or None for an unknown one."""
     label, traits, (gender, number, _) = entity
     if name == "ARTIND":
@@ -127,7 +127,7 @@ def elides(label: str) -> bool:
     return bool(re.match(r"[aeiouàâäéèêëîïôöùûüœæ]|y[^aeiouéè]", plain))
 
 
-def join(text: str) -> str:
+def join_french(text: str) -> str:
     """Return the text with articles contracted, and de elided, before marked labels."""
     for preposition, forms in (("de", OF), ("à", AT)):
         for article in ("le", "les"):

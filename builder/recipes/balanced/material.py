@@ -232,11 +232,9 @@ def measure_coverage(
     """Return the layers of `facts` by the labels and prompts in `content` and by `templates`."""
     ids = pl.concat([facts["subject_id"], facts["object_id"]]).unique().sort().alias("id")
     has_label = mark(content.labels, ids.to_frame(), languages)
-    labelled = has_label[ids.search_sorted(facts["subject_id"]).to_numpy()]
-    labelled &= has_label[ids.search_sorted(facts["object_id"]).to_numpy()]
-    relations = facts["relation"].unique().sort()
-    templated = mark(templates, relations.to_frame(), languages)
-    templated = templated[relations.search_sorted(facts["relation"]).to_numpy()]
+    ends = (ids.search_sorted(facts[end]).to_numpy() for end in ("subject_id", "object_id"))
+    labelled = np.logical_and(*(has_label[places] for places in ends))
+    templated = mark(templates, facts.select("relation"), languages)
     prompted = mark(content.prompts, facts, languages)
     return np.stack([labelled, labelled & prompted, labelled & templated])
 

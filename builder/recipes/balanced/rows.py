@@ -19,7 +19,6 @@ from polyprobe.system.messages import track
 from .material import Material, mark
 
 ALONE = "one candidate"
-OVER = "over --max-per-relation"
 
 
 class Query(NamedTuple):
@@ -57,7 +56,7 @@ def draw_queries(
         queries += additions
         singles[relation] = tried - len(additions)
         over += len(group) - tried
-    return queries, [*list_total(ALONE, singles), (OVER, "", over)]
+    return queries, [*list_total(ALONE, singles), ("over --max-per-relation", "", over)]
 
 
 def draw_relation(
@@ -83,9 +82,8 @@ def draw_relation(
         right = correct.of(fact)
         if distractors := draw_distractors(fact, right, correct.homonyms, pools, request):
             if request.draw == "frequency":  # frequent objects are drawn first
-                distractors = list(
-                    shuffle_items(sorted(distractors), f"{request.seed}|{fact.id}|places")
-                )
+                key = f"{request.seed}|{fact.id}|places"
+                distractors = [*shuffle_items(sorted(distractors), key)]
             queries.append(Query(fact, *place_answer(fact, distractors, request.seed)))
     return sorted(queries, key=attrgetter("fact")), tried
 
@@ -132,6 +130,7 @@ def verbalise(
     # A fact with a sentence of the source in every language has one row with it. Any other fact has
     # a row for each template of its relation, as many in every language (`level_templates`).
     languages, prompts = request.languages, material.content.prompts
+    source = "+".join(request.sources)
     part = prompts.filter(pl.col("language").is_in(list(languages)))
     if request.wording == "template":
         part = part.clear()
@@ -146,9 +145,7 @@ def verbalise(
         for _, relation, name, text in material.templates.filter(language=language).iter_rows():
             templates[relation].append(Sentence(text, "", name))
         sentences = {
-            Fact(*ids): Sentence(
-                prompt, form or "", f"{'+'.join(request.sources)}:{ids[0]}:sentence"
-            )
+            Fact(*ids): Sentence(prompt, form or "", f"{source}:{ids[0]}:sentence")
             for _, *ids, prompt, form in first.filter(language=language).iter_rows()
         }
         made = [

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -62,12 +61,9 @@ def render_sentences(
 def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dict[str, Prompt]]:
     """Return the prompts as {language: {relation: tree}}, repaired."""
     [content] = read_files(xfactr.REPOSITORY, [xfactr.PROMPT_FILE], mirror)
-    lines = list(xfactr.parse_prompt_lines(content))
     prompts: dict[str, dict[str, Prompt]] = {language: {} for language in languages}
-    for language, line in product(languages, lines):
-        relation = line["pid"]
-        mark, right = FIXED_MARKS.get((language, relation), ("", ""))
-        text = xfactr.fix_prompt(line[language], language, relation).replace(mark, right, 1)
+    for language, relation, _, prompt in xfactr.list_prompts(content, languages):
+        text = prompt.replace(*FIXED_MARKS.get((language, relation), ("", "")), 1)
         prompts[language][relation] = parse_prompt(text, language, relation)
     return prompts
 

@@ -1,1 +1,336 @@
-"""BMLAMA: the published rows, and repaired rows that are parallel and have one correct answer."""
+"""Build BMLAMA: the published rows, and repaired rows with parallel, unambiguous candidates."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+
+from polyprobe.builder.facts.labels import (
+    CHINESE,
+    load_converter,
+    mend,
+    normalise,
+    simplify,
+    unmix,
+)
+from polyprobe.builder.facts.truths import Knowledge, flag_rows, learn
+from polyprobe.builder.output.config import NOTES
+from polyprobe.builder.sources import TRUTH_SOURCES
+from polyprobe.builder.sources.bmlama import files
+from polyprobe.builder.sources.bmlama.linked import (
+    NAMES,
+    REPAIRS,
+    Entity,
+    Key,
+    Linked,
+    PublishedQuery,
+    name_entities,
+    read_linked,
+    turn,
+)
+from polyprobe.schema.columns import SLOT, Row, to_table
+from polyprobe.system.files import hash_text, shuffle_items
+from polyprobe.system.messages import report, track
+
+from .card import describe
+
+__all__ = ["DEFAULT_CONFIG", "build", "describe"]
+DEFAULT_CONFIG = "17-repaired"
+FIRST, TRADITIONAL, ENTRIES = "-1", "-hant", "-entries"  # suffixes of further configurations
+COLONS = frozenset(":：՝")  # the last one is Armenian
+SIZE = 10  # candidates of a filled row, the size of most published rows
+
+
+def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
+    """Return {language: rows} of a configuration, in the published order."""
+    if config in files.PUBLISHED:
+        ids, relations, columns = files.read_published(config, mirror)
+        return {x: files.make_published_table(columns[x], ids, relations) for x in columns}
+    published, _, version = config.partition("-repaired")
+    linked = dict(read_linked(mirror))
+    source = linked.pop(published)
+    total = len(source.queries)
+    report(f"{config}: repairing {total:,} queries")
+    right = find_correct_entities(source, list(linked.values()), read_knowledge(mirror))
+    repaired = repair_rows(source, right, redraw=version != FIRST)
+    report(f"{config}: {total - len(repaired)} of {total} published rows excluded: no distractors")
+    templates = files.list_replacements(published)
+    if version == ENTRIES:
+        templates = files.read_entry_templates()
+        before = len(repaired)
+        repaired = {row: query for row, query in repaired.items() if query.relation in templates}
+        report(f"{config}: {before - len(repaired)} queries left out: no entry for their relation")
+    rows = write_rows(source, repaired, templates)
+    if version == TRADITIONAL:
+        rows[CHINESE] = write_traditional(rows[CHINESE])
+    rows = flag_rows(rows)
+    notes = {NOTES: json.dumps({"forms": {x: count_forms(part) for x, part in rows.items()}})}
+    return {x: to_table(part).replace_schema_metadata(notes) for x, part in rows.items()}
+
+
+def count_forms(rows: Sequence[Row]) -> tuple[int, int, int]:
+    """Count the rows without a flag: all, with our sentence, with the form of an entry."""
+    # an entry has a colon before the slot, outside the subject's label: `[X]: capital — [Y].`
+    part = [row for row in rows if not row.flags]
+    replacements = sum(row.template_id.startswith("polyprobe:") for row in part)
+    heads = [row.prompt.replace(row.subject, "").partition(SLOT)[0] for row in part]
+    return len(part), replacements, sum(not COLONS.isdisjoint(head) for head in heads)
+
+
+@lru_cache(maxsize=1)  # two repaired configurations are built in succession
+def read_knowledge(mirror: Path | None = None) -> Knowledge:
+    """Return what the sources of truths know."""
+    return learn({x: import_module(path).read_truths(mirror) for x, path in TRUTH_SOURCES.items()})
+
+
+def write_traditional(rows: Sequence[Row]) -> list[Row]:
+    """Return Chinese rows in traditional characters."""
+    convert = load_converter("s2t").convert
+    return [
+        row._replace(
+            subject=convert(row.subject),
+            prompt=convert(row.prompt),
+            candidates=list(map(convert, row.candidates)),
+            answer_forms=list(map(convert, row.answer_forms)),
+        )
+        for row in rows
+    ]
+
+
+def repair_rows(
+    config: Linked, correct: Sequence[Set[str]], redraw: bool = True
+) -> dict[int, PublishedQuery]:
+    """Return {number of the published row from 0: repaired query}; some are dropped."""
+    # `correct` are the ids of each query's correct answers. If `redraw`, distractors are drawn by
+    # their frequency as answers (`draw_again`); otherwise valid published ones are kept.
+    blocks = [config.entities[query.relation] for query in config.queries]
+    absent = [names - block.keys() for names, block in zip(correct, blocks, strict=True)]
+    strangers = name_entities(set().union(*absent), config.labels, list(config.rows))
+    answers: dict[str, list[str]] = defaultdict(list)
+    for query in config.queries:
+        answers[query.relation].append(query.answer)
+    repaired = {}
+    for number, query in enumerate(track(config.queries, "repairing rows")):
+        block = blocks[number]
+        entities = [block.get(name) or strangers.get(name) for name in sorted(correct[number])]
+        right = [entity for entity in entities if entity]
+        made = repair_query(query, block, right)
+        if made and redraw:
+            made = draw_again(made, block, right, answers[query.relation])
+        if made:
+            repaired[number] = move_answer(made)
+    return repaired
+
+
+def find_correct_entities(
+    config: Linked, configs: Sequence[Linked], knowledge: Knowledge
+) -> list[set[str]]:
+    """Return the ids of all correct entities of each query, including its answer."""
+    # Correct are the known objects of the subject in the query's relation or in one with the same
+    # English template (four relations have "[X] is located in [Y]"), the answers of all published
+    # rows with the same prompt in some language (there the prompt is ambiguous), and all entities
+    # that `knowledge` infers from these. `configs` are the other published configurations.
+    correct = [{query.answer} for query in config.queries]
+    for language, columns in config.rows.items():
+        answers = defaultdict(set)
+        for part in (config, *configs):
+            prompts = part.rows[language].prompt if language in part.rows else ()
+            for prompt, query in zip(prompts, part.queries, strict=bool(prompts)):
+                answers[prompt].add(query.answer)
+        for ids, prompt in zip(correct, columns.prompt, strict=True):
+            ids |= answers[prompt]
+    relations = [query.relation for query in config.queries]
+    templates = dict(zip(relations, files.blank_subjects(config.rows["en"]), strict=True))
+    same_template = defaultdict(list)
+    for relation, template in templates.items():
+        same_template[template].append(relation)
+    return [
+        knowledge.complete(
+            ids, [(name, query.subject_id) for name in same_template[templates[query.relation]]]
+        )
+        for ids, query in zip(correct, config.queries, strict=True)
+    ]
+
+
+def repair_query(
+    query: PublishedQuery, entities: Mapping[str, Entity], correct: Iterable[Entity]
+) -> PublishedQuery | None:
+    """Return the query with valid candidates; None if only the answer remains."""
+    # A distractor with a fault (`find_faults`) is replaced by another of the relation's `entities`;
+    # without one, it is removed. A row with a single candidate is filled with distractors.
+    wrong = gather_keys(entity for entity in correct if entity.id != query.answer)
+    faults = find_faults(query, entities, wrong)
+    if not faults and len(query.candidates) > 1:
+        return query
+    keys = gather_keys(entities[name] for name in query.candidates if name not in faults)
+    barred = {query.subject_id, *query.candidates}
+    pool = [
+        entity
+        for entity in entities.values()
+        if entity.id not in barred and not entity.conflicts_with(wrong)
+    ]
+    # Published answers come first; the hash makes the order independent of the file's.
+    pool.sort(key=lambda entity: (not entity.published, hash_text(f"{query.fact_id}|{entity.id}")))
+    names = []
+    codes = []
+    for name in query.candidates:
+        replacement = pop_candidate(pool, keys) if name in faults else name
+        if replacement:
+            names.append(replacement)
+        if name in faults:
+            codes.append(faults[name] if replacement else f"{faults[name]}_removed")
+    if len(names) == 1:
+        while len(names) < SIZE and (extra := pop_candidate(pool, keys)):
+            names.append(extra)
+        codes.append("filled")
+    if len(names) == 1:
+        return None
+    return query.repaired(names, *dict.fromkeys(codes))
+
+
+def gather_keys(entities: Iterable[Entity]) -> set[Key]:
+    """Return all keys of some entities; another entity clashes if it has one of them."""
+    return set().union(*(entity.keys for entity in entities))
+
+
+def find_faults(
+    query: PublishedQuery, entities: Mapping[str, Entity], wrong: Set[Key]
+) -> dict[str, str]:
+    """Return {id: code} of the distractors to replace; `wrong` are keys of correct entities."""
+    # Of two candidates with the same label in a language, the second goes, but never the answer.
+    faults = {}
+    keys = set(entities[query.answer].keys)
+    for name in query.candidates:
+        entity = entities.get(name)
+        if entity is None:
+            faults[name] = "missing_label"
+        elif name == query.answer:
+            continue
+        elif name == query.subject_id:
+            faults[name] = "subject"
+        elif entity.conflicts_with(wrong):
+            faults[name] = "second_answer"
+        elif entity.conflicts_with(keys):
+            faults[name] = "duplicate_label"
+        else:
+            keys |= entity.keys
+    return faults
+
+
+def pop_candidate(pool: list[Entity], keys: set[Key]) -> str:
+    """Move the pool's first entity without a clash to `keys`; return its id, '' if all clash."""
+    for entity in pool:
+        if not entity.conflicts_with(keys):
+            pool.remove(entity)
+            keys |= entity.keys
+            return entity.id
+    return ""
+
+
+def draw_again(
+    query: PublishedQuery,
+    entities: Mapping[str, Entity],
+    correct: Iterable[Entity],
+    answers: Sequence[str],
+) -> PublishedQuery:
+    """Return the repaired query with as many distractors, drawn by their frequency as answers."""
+    # They are drawn from `answers`, that of each query of the relation, then from its other
+    # entities. An entity is thus drawn in proportion to the number of queries that it answers, so
+    # that its frequency does not give the answer away. All labels of a row differ.
+    reserve = sorted(set(entities).difference(answers))
+    names = [query.answer]
+    barred = gather_keys([*correct, entities[query.answer]])
+    for name in chain(shuffle_items(answers, query.fact_id), shuffle_items(reserve, query.fact_id)):
+        if len(names) == len(query.candidates):
+            break
+        if name != query.subject_id and not entities[name].conflicts_with(barred):
+            names.append(name)
+            barred |= entities[name].keys
+    # Too few for a draw, or the same candidates: the published row stays.
+    if len(names) < len(query.candidates) or set(names) == set(query.candidates):
+        return query
+    return query.repaired(shuffle_items(sorted(names), f"{query.fact_id}|places"), "drawn_again")
+
+
+def move_answer(query: PublishedQuery) -> PublishedQuery:
+    """Return the query with its answer moved to a position drawn by the hash of its id."""
+    names = [name for name in query.candidates if name != query.answer]
+    place = hash_text(query.fact_id) % len(query.candidates)
+    codes = () if place == len(names) else ("answer_moved",)
+    # In the release the answer is always the last candidate.
+    names.insert(place, query.answer)
+    return query.repaired(names, *codes)
+
+
+def write_rows(
+    config: Linked,
+    repaired: Mapping[int, PublishedQuery],
+    templates: Mapping[str, Mapping[str, str]],
+) -> dict[str, list[Row]]:
+    """Return {language: rows} of the repaired queries, without flags."""
+    # `templates`: {relation: {language: replacement of a published template}}
+    return {
+        language: [
+            write_row(
+                config, language, number, query, templates.get(query.relation, {}).get(language)
+            )
+            for number, query in repaired.items()
+        ]
+        for language in config.rows
+    }
+
+
+def write_row(
+    config: Linked, language: str, number: int, query: PublishedQuery, template: str | None
+) -> Row:
+    """Return a repaired query in one language; `template` replaces the published one."""
+    place, columns = list(config.rows).index(language), config.rows[language]
+    prompt, subject = columns.prompt[number], columns.subject[number]
+    offered, before = columns.candidates[number], config.queries[number].candidates
+    block = config.entities[query.relation]
+    label = mend(subject, language)
+    name = turn(NAMES.get((language, query.subject_id), label), language)
+    text = template or mend(prompt, language).replace(label, "[X]")
+    labels = [block[x].labels[place] for x in query.candidates]
+    meant = [block[x].original[place] if x in block else "" for x in before]
+    codes = {*query.repairs}
+    codes |= {"parallel"} if [mend(x, language) for x in offered] != meant else set()
+    original = [block[x].original[place] for x in query.candidates]
+    codes |= {"label"} if labels != original or name != label else set()
+    codes |= {"template"} if template else set()
+    # Damage of a published template does not concern a row with ours.
+    for published in (subject, *offered, *([] if template else [prompt])):
+        codes.update(find_codes(published, language))
+    index = query.candidates.index(query.answer)
+    return Row(
+        fact_id=query.fact_id,
+        relation=query.relation,
+        subject_id=query.subject_id,
+        object_id=query.answer,
+        subject=name,
+        prompt=text.replace("[X]", name),
+        candidates=labels,
+        candidate_ids=list(query.candidates),
+        answers=[index],
+        answer_forms=[labels[index]],
+        template_id=f"polyprobe:{query.relation}" if template else query.relation,
+        repairs=sorted(codes, key=list(REPAIRS).index),
+        published_row=query.published_row,
+    )
+
+
+def find_codes(text: str, language: str) -> list[str]:
+    """Return the codes of the repairs of a published text."""
+    if mend(text, language) == text:
+        return []
+    checks = {
+        "invisible_characters": normalise(text, language) != text,
+        "mixed_alphabets": unmix(text) != text,
+        "simplified": simplify(text, language) != text,
+    }
+    return [code for code, is_so in checks.items() if is_so]

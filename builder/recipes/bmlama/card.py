@@ -9,7 +9,7 @@ import polars as pl
 from polyprobe.builder.output.config import Config
 from polyprobe.builder.output.tables import codes_table, markdown_table
 from polyprobe.builder.sources import curated as readers
-from polyprobe.builder.sources.bmlama.files import BLOCKS, read_entries
+from polyprobe.builder.sources.bmlama.files import BLOCKS, read_entry_templates
 from polyprobe.builder.sources.bmlama.linked import REPAIRS
 from polyprobe.system.files import read_toml
 
@@ -29,24 +29,19 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     audit = read_audit()
     counts = {config.name: config.repairs for config in configs if config.repairs}
     repairs = codes_table(("code", "change"), counts, REPAIRS)
+    lines = audit.unique("config", keep="first", maintain_order=True).iter_rows(named=True)
+    draws = [TEXTS["frequency"].format(**line) for line in lines]  # accuracy by frequent answers
     return {
         "repairs": repairs if counts else "No configuration here is repaired.",
         "audit": compare_audits(audit),
         "audit_languages": languages_table(audit),
         "verdicts": verdicts_table(),
-        "draw": describe_draw(audit),
+        "draw": TEXTS["draw"].format(figures=", ".join(draws)),
         "barred": TEXTS["barred"].format(**Counter(pl.read_csv(readers.FOUND)["verdict"])),
         "second": second_answers(),
         "forms": forms_table(configs),
-        "no_entries": ", ".join(x[0] for x in BLOCKS if x[0] not in read_entries()),
+        "no_entries": ", ".join(x[0] for x in BLOCKS if x[0] not in read_entry_templates()),
     }
-
-
-def describe_draw(audit: pl.DataFrame) -> str:
-    """Return the accuracy by frequent answers of each configuration, without a model."""
-    lines = audit.unique("config", keep="first", maintain_order=True).iter_rows(named=True)
-    figures = ", ".join(TEXTS["frequency"].format(**line) for line in lines)
-    return str(TEXTS["draw"].format(figures=figures))
 
 
 def compare_audits(audit: pl.DataFrame) -> str:

@@ -1,1 +1,200 @@
-"""geofacts: the embedded dataset."""
+"""Build geofacts, the embedded dataset: facts about the world's countries in 51 languages.
+
+Names, official languages and currencies come from Unicode CLDR through babel (Unicode-3.0), with
+`corrections.csv` for misleading names; continents, capitals and excluded facts from `facts.csv`,
+sentences from `templates.toml`. Names are in their dictionary form: CLDR has no grammatical cases.
+Nothing is random: order and choice of candidates follow SHA-256 of the ids.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from babel import Locale
+from babel.core import get_global
+
+from polyprobe.builder.facts import SUBJECT, Fact
+from polyprobe.schema.columns import Row
+from polyprobe.system.files import hash_text, read_table_rows, read_toml
+
+DEFAULT_CONFIG = "default"
+N_CANDIDATES = 10
+# Characters in a stem, elsewhere four; fewer where one is a syllable or vowels are unwritten.
+_STEM = {"zh": 2, "ja": 2, "ko": 2, "ar": 3, "fa": 3, "he": 3, "ur": 3}
+# Languages are named after their countries: the rule would leave 62 of 115 facts of P37.
+_MAY_LEAK = ("P37",)
+TERRITORIES = "P30"  # continents and countries
+# A language with at least this share of speakers in a country is never its distractor.
+_SPOKEN_PERCENT = 5
+_BETWEEN_WORDS = re.compile(r"[\s\-–—’'ʼ.,/·・]+")
+
+# {language: {relation: template with `[X]` and `[Y]`}}
+PATTERNS: dict[str, dict[str, str]] = read_toml(__package__, "templates.toml")
+# The 53 languages of BMLAMA without Latin and Cebuano, for which CLDR has hardly any names.
+LANGUAGES = tuple(PATTERNS)
+CORRECTIONS = read_table_rows(__package__, "corrections.csv")
+AND: dict[str, str] = {"en": "and", "id": "dan", "ms": "dan", "ta": "மற்றும்", "vi": "và"}
+# Languages with "North American continent" as the name of 003; 021 has the usual name.
+NORTH_AMERICA_AS_021 = ("bg", "hr", "it", "ja", "sr")
+# A second name or a description, which goes: `Myanmar (Burma)`, `Meksyk (miasto)`
+_TRAILING_BRACKET = re.compile(r"\s*[(（][^()（）]*[)）]$")
+# Around what distinguishes two names, which stays: `franc CFA (BCEAO)`
+_BRACKETS = re.compile(r"[][()（）]")
+_SPACED_DASH = re.compile(r"\s+[-–]\s+")
+# Soft hyphen and direction marks; the zero-width non-joiner of Persian spelling is kept.
+_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f]")
+
+
+def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
+    """Return the rows of every language, by relation and country; `mirror` is unused."""
+    # A country's name must not reveal the answer.
+    facts = [x for x in sorted(_list_facts()) if x.relation in _MAY_LEAK or not leaks(x)]
+    candidates = {fact: choose_candidates(fact, facts) for fact in facts}
+    return {
+        language: [_row(fact, candidates[fact], PATTERNS[language], language) for fact in facts]
+        for language in LANGUAGES
+    }
+
+
+@cache
+def label(language: str, relation: str, entity: str) -> str:
+    """Return the name of a relation's object in a language."""
+    names = load_labels(language)[relation]
+    if relation != "P36":
+        return names[entity]
+    # CLDR omits a city from Latin-script locales if its name is the last part of the zone's id.
+    return names.get(entity) or entity.rsplit("/", 1)[1].replace("_", " ")
+
+
+def select_languages(country: str, percent: float | None = None) -> set[str]:
+    """Return the languages official in the whole of a country; scripts of a language count once."""
+    # With `percent`, return those of any official status or with this share of speakers.
+    spoken = get_global("territory_languages")[country]
+    return {
+        code.split("_")[0]
+        for code, entry in spoken.items()
+        if entry["official_status"] in ("official", "de_facto_official")
+        or (percent and (entry["official_status"] or entry["population_percent"] >= percent))
+    }
+
+
+def currencies(country: str) -> set[str]:
+    """Return the currencies that are legal tender in a country today, according to CLDR."""
+    periods = get_global("territory_currencies").get(country, [])
+    return {code for code, _start, end, tender in periods if end is None and tender}
+
+
+def _list_facts() -> Iterator[Fact]:
+    """Yield the facts of the fact table, and those of CLDR with one object; no excluded ones."""
+    table = read_table_rows(__package__, "facts.csv")
+    left_out = {(row["country"], row["relation"]) for row in table if row["left_out"]}
+    for row in table:
+        if row["object"] and not row["left_out"]:
+            yield Fact(row["relation"], row["country"], row["object"])
+    for country in sorted({row["country"] for row in table}):
+        for relation, objects in (("P37", select_languages(country)), ("P38", currencies(country))):
+            if len(objects) == 1 and (country, relation) not in left_out:
+                yield Fact(relation, country, *objects)
+
+
+def leaks(fact: Fact) -> bool:
+    """Return whether the country's name reveals the answer in any of the languages."""
+    return any(
+        shares_stem(
+            load_labels(language)[TERRITORIES][fact.subject_id],
+            label(language, fact.relation, fact.object_id),
+            language,
+        )
+        for language in LANGUAGES
+    )
+
+
+def shares_stem(subject: str, answer: str, language: str) -> bool:
+    """Return whether the beginning of a word of the subject occurs in the answer.
+
+    >>> shares_stem("Japan", "Japanese Yen", "en"), shares_stem("Mali", "Euro", "en")
+    (True, False)
+    """
+    length = _STEM.get(language, 4)
+    words = _BETWEEN_WORDS.split(subject.casefold())
+    stems = {word.removeprefix("ال")[:length] for word in words}
+    return any(len(stem) >= min(length, 3) and stem in answer.casefold() for stem in stems)
+
+
+def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
+    """Return the candidates of a fact: its object and up to nine other objects of the relation."""
+    # The others are the first by SHA-256 of fact and candidate: a uniform draw. Excluded are right
+    # and arguable answers, and objects that share a name with a candidate in some language.
+    pool = {peer.object_id for peer in facts if peer.relation == fact.relation}
+    # A language that many speak there would be a debatable distractor.
+    heard = select_languages(fact.subject_id, _SPOKEN_PERCENT)
+    also_right = {"P37": heard, "P38": currencies(fact.subject_id)}
+    pool -= {fact.object_id} | also_right.get(fact.relation, set())
+    candidates = [fact.object_id]
+    for entity in sorted(pool, key=lambda entity: hash_text(f"{fact.id}|{entity}")):
+        if len(candidates) < N_CANDIDATES and all_differ(fact.relation, [*candidates, entity]):
+            candidates.append(entity)
+    place = hash_text(f"{fact.id}|place") % len(candidates)
+    return [*candidates[1 : place + 1], fact.object_id, *candidates[place + 1 :]]
+
+
+def all_differ(relation: str, entities: list[str]) -> bool:
+    """Return whether the entities' names differ in every language, ignoring case."""
+    return all(
+        len({label(language, relation, entity).casefold() for entity in entities}) == len(entities)
+        for language in LANGUAGES
+    )
+
+
+def _row(fact: Fact, candidates: list[str], templates: dict[str, str], language: str) -> Row:
+    subject = load_labels(language)[TERRITORIES][fact.subject_id]
+    return Row(
+        fact_id=fact.id,
+        **fact._asdict(),
+        subject=subject,
+        prompt=templates[fact.relation].replace(SUBJECT, subject),
+        candidates=[label(language, fact.relation, entity) for entity in candidates],
+        candidate_ids=candidates,
+        answers=[candidates.index(fact.object_id)],
+        answer_forms=[label(language, fact.relation, fact.object_id)],
+        template_id=fact.relation,
+    )
+
+
+def clean_name(label: str, language: str) -> str:
+    r"""Return a CLDR name as in running text: composed, without invisible characters.
+
+    >>> clean_name("Reyk\u00adja\u00advik", "de"), clean_name("Trinidad & Tobago", "en")
+    ('Reykjavik', 'Trinidad and Tobago')
+    """
+    label = _INVISIBLE.sub("", unicodedata.normalize("NFC", label))
+    label = _SPACED_DASH.sub("-", label)
+    if language in AND:
+        label = label.replace("&", AND[language])
+    if language == "ru":
+        label = label.replace("о-ва", "острова")
+    return ("" if language == "ja" else " ").join(label.split())
+
+
+@cache
+def load_labels(language: str) -> dict[str, dict[str, str]]:
+    """Return {relation: {object by id of CLDR, cities by canonical time zone: cleaned name}}."""
+    locale = Locale.parse(language)
+    territories = dict(locale.territories)
+    if language in NORTH_AMERICA_AS_021:
+        territories["003"] = territories["021"]
+    # The exemplar cities of the locale or of CLDR's root, by canonical zone: babel's tables use old
+    # names of zones (Europe/Kiev).
+    aliases, zones = get_global("zone_aliases"), locale.time_zones.items()
+    cities = {aliases.get(zone, zone): names["city"] for zone, names in zones if "city" in names}
+    corrected = {row["id"]: row["name"] for row in CORRECTIONS if row["language"] == language}
+
+    labels = {}
+    tables = {TERRITORIES: territories, "P36": cities, "P37": locale.languages}
+    for relation, names in (tables | {"P38": locale.currencies}).items():
+        brackets = _BRACKETS if relation == "P38" else _TRAILING_BRACKET
+        texts = {entity: clean_name(name, language) for entity, name in names.items()}
+        labels[relation] = {x: brackets.sub("", text) for x, text in texts.items()} | corrected
+    return labels

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import polars as pl
 import pyarrow as pa
 
+from polyprobe.builder.objects.find import find_objects
 from polyprobe.builder.objects.lemmatizers import load_lemmatizer
 from polyprobe.builder.output.config import hash_base, read_parquet
 from polyprobe.builder.output.folder import write_card, write_config, write_split
@@ -116,8 +117,6 @@ def translate_languages(
     request: SentenceRequest, base: Base, translator: Translator
 ) -> dict[str, Inflected]:
     """Return the outcomes and candidates of each language, the source language first."""
-    from polyprobe.builder.objects.find import find_objects  # local: it needs rapidfuzz
-
     find = partial(
         find_objects,
         lemmatizer=request.lemmatizer,

@@ -2,17 +2,16 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
+from rapidfuzz.fuzz import ratio
 
 from polyprobe.builder.facts import SUBJECT
 from polyprobe.builder.facts.labels import normalise
+from polyprobe.builder.objects.find import ObjectSpan
 from polyprobe.builder.translators import Translation, Translator
 from polyprobe.schema.columns import SLOT, Row
-
-if TYPE_CHECKING:  # it needs rapidfuzz, an extra
-    from polyprobe.builder.objects.find import ObjectSpan
 
 FOUND = "found"  # the object is in the sentence
 NO_ANSWER = "no-answer"  # the translator gave no usable answer
@@ -25,7 +24,7 @@ UNTRANSLATED = (NO_ANSWER, EMPTY, UNCHANGED)
 STATUSES = (FOUND, *UNTRANSLATED, NO_OBJECT, BAD_SLOT, COLLISION)
 # {(relation, entity): counts of its forms as an answer}
 Forms = Mapping[tuple[str, str], Counter[str]]
-Find = Callable[..., "list[ObjectSpan | None]"]
+Find = Callable[..., list[ObjectSpan | None]]
 
 
 class Outcome(NamedTuple):
@@ -62,13 +61,8 @@ def keep_source(rows: Sequence[Row], language: str) -> Inflected:
     for number, row in enumerate(rows):
         label, text = answer_label(row), fill_prompt(row)
         start = row.prompt.index(SLOT)
-        outcome = Outcome(
-            *(language, number, row.fact_id, text, text, label),
-            form=label,
-            start=start,
-            end=start + len(label),
-            score=100.0,
-        )
+        span = (label, start, start + len(label), 100.0)
+        outcome = Outcome(language, number, row.fact_id, text, text, label, *span)
         outcomes.append(mark_slots(outcome))
     usable = [outcome.row for outcome in outcomes if outcome.status == FOUND]
     return Inflected(outcomes, {number: rows[number].candidates for number in usable})
@@ -105,15 +99,12 @@ def translate_rows(
     """Return the outcomes of `source` rows in the `target` language; both are (language, rows)."""
     pairs = list(zip(source[1], target[1], strict=True))
     sentences = [fill_prompt(row) for row in source[1]]
-    terms = [
-        {first.subject: second.subject, answer_label(first): answer_label(second)}
-        for first, second in pairs
-    ]
+    names = [((x.subject, y.subject), (answer_label(x), answer_label(y))) for x, y in pairs]
     answers = translator.translate_each(
         sentences,
         source[0],
         target[0],
-        terms=[{x: y for x, y in part.items() if x and y} for part in terms],
+        terms=[dict(filter(all, part)) for part in names],
         relations=[row.relation for row in source[1]],
     )
     outcomes = [
@@ -162,8 +153,6 @@ def reject_untranslated(outcome: Outcome, source: Row, target: Row) -> Outcome:
     # It equals the label of the source language, `Armenian` for `armenio` (names made of words of
     # the label or an alias are accepted: `Paris`), or is more similar to the subject: `Eslovenia`
     # for `esloveno`, where `Slovenian` was left untranslated.
-    from rapidfuzz.fuzz import ratio
-
     form, original = outcome.form.casefold(), answer_label(source).casefold()
     names = [name.casefold() for name in (outcome.label, *list_aliases(target))]
     if form == original and not set(" ".join(names).split()).issuperset(form.split()):

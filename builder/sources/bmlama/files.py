@@ -7,11 +7,12 @@ relation is a contiguous block of rows with the same English template.
 
 import csv
 import io
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, groupby, islice, repeat
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -138,11 +139,9 @@ def read_fallback_templates(mirror: Path | None = None) -> list[tuple[str, str, 
     for config in PUBLISHED:
         published, replacements = read_published(config, mirror), list_replacements(config)
         for language, part in published.columns.items():
-            counts: dict[str, Counter[str]] = defaultdict(Counter)
-            for relation, template in zip(published.relations, blank_subjects(part), strict=True):
-                counts[relation][template] += 1
-            for relation, templates in counts.items():
-                template, _ = templates.most_common(1)[0]
+            templates = zip(published.relations, blank_subjects(part), strict=True)
+            for relation, block in groupby(templates, itemgetter(0)):
+                (_, template), _ = Counter(block).most_common(1)[0]
                 replaced = replacements.get(relation, {}).get(language)
                 name = f"polyprobe:{relation}" if replaced else f"bmlama:{relation}:0"
                 line = (language, relation, name, replaced or template)
@@ -166,7 +165,7 @@ def list_replacements(config: str) -> dict[str, dict[str, str]]:
     return {relation: dict(sorted(table.items())) for relation, table in replacements.items()}
 
 
-def read_entries() -> dict[str, dict[str, str]]:
+def read_entry_templates() -> dict[str, dict[str, str]]:
     """Return {relation: {language: template}} of entries.csv: one form in all languages."""
     # `[X] (capital: [Y]).`: both labels and the noun are in the dictionary form. The first line
     # has each language's punctuation.

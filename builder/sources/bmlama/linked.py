@@ -2,10 +2,9 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,19 +16,11 @@ from polyprobe.builder.sources import SOURCES, read_source
 from polyprobe.system.files import read_table_rows, read_toml
 from polyprobe.system.messages import report
 
-from .files import (
-    PUBLISHED,
-    REPOSITORY,
-    Columns,
-    Published,
-    list_paths,
-    read_fallback_templates,
-    read_published,
-)
+from . import files
 
-__all__ = ["REPOSITORY", "read_fallback_templates"]
-
-LANGUAGES = tuple(list_paths("53"))
+REPOSITORY = files.REPOSITORY
+read_fallback_templates = files.read_fallback_templates
+LANGUAGES = tuple(files.list_paths("53"))
 LICENCE = SOURCES["bmlama"]["licence"]
 REPAIRS: dict[str, str] = read_toml(__package__, "repairs.toml")
 """{code of a repair: its meaning}, in the order in which a row lists them."""
@@ -87,7 +78,7 @@ class Entity:
 class Linked(NamedTuple):
     """A configuration's rows, linked: {relation: {id: entity}}, and all labels of mParaRel."""
 
-    rows: Mapping[str, Columns]
+    rows: Mapping[str, files.Columns]
     queries: list[PublishedQuery]
     entities: Mapping[str, Mapping[str, Entity]]
     labels: pl.DataFrame
@@ -102,13 +93,11 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     facts = pl.DataFrame(triples, schema=FACTS, orient="row")
     names = [
         (language, entity, label)
-        for part, language in product(parts, languages)
-        if (columns := part.rows.get(language))
-        for query, subject, answer in zip(
-            part.queries, columns.subject, columns.answer, strict=True
-        )
-        if query.subject_id
-        for entity, label in ((query.subject_id, subject), (query.answer, answer))
+        for part in parts
+        for language, columns in part.rows.items()
+        for query, *texts in zip(part.queries, columns.subject, columns.answer, strict=True)
+        if query.subject_id and language in languages
+        for entity, label in zip((query.subject_id, query.answer), texts, strict=True)
     ]
     repairs = Counter({"rows excluded: no Wikidata fact found": len(queries) - len(triples)})
     labels = pl.DataFrame(names, schema=LABELS, orient="row")
@@ -125,7 +114,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
     """Return {published configuration: its rows with Wikidata ids from mParaRel}."""
     report("reading the published rows, and the facts of mpararel")
-    published = {config: read_published(config, mirror) for config in PUBLISHED}
+    published = {config: files.read_published(config, mirror) for config in files.PUBLISHED}
     languages = sorted({language for part in published.values() for language in part.columns})
     facts = read_source("mpararel", mirror, languages)
     linked = {}
@@ -139,7 +128,7 @@ def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
 
 
 def link_rows(
-    relations: Sequence[str], rows: Mapping[str, Columns], facts: Facts
+    relations: Sequence[str], rows: Mapping[str, files.Columns], facts: Facts
 ) -> list[Fact | None]:
     """Return for each row the known fact with the most votes of languages, or None."""
     # A language votes for every fact of the row's relation with the labels of its subject and
@@ -169,7 +158,7 @@ def link_rows(
 
 
 def collect_entities(
-    published: Published, links: Sequence[Fact | None], facts: Facts
+    published: files.Published, links: Sequence[Fact | None], facts: Facts
 ) -> tuple[dict[str, dict[str, Entity]], list[str]]:
     """Return {relation: {id: entity}}, and the id of each row's answer."""
     # An answer has the labels of its published rows; damaged ones are restored. The relation's
@@ -177,8 +166,7 @@ def collect_entities(
     rows = published.columns
     columns = ([mend(label, language) for label in part.answer] for language, part in rows.items())
     labels = list(zip(*columns, strict=True))
-    objects = facts.labels.filter(pl.col("id").is_in(facts.facts["object_id"].implode()))
-    spellings = {(language, name): label for language, name, label in objects.iter_rows()}
+    spellings = {(language, name): label for language, name, label in facts.labels.iter_rows()}
     entities: dict[str, dict[str, Entity]] = defaultdict(dict)
     ids = [""] * len(links)
     # Linked rows first: a row without a link may have the labels of one with a link.
@@ -192,8 +180,11 @@ def collect_entities(
         if name not in block:
             restored = restore(relation, name, dict(zip(rows, original, strict=True)), spellings)
             block[name] = Entity(name, tuple(restored), original)
-    for relation, entity in list_source_objects(list(rows), facts):
-        entities[relation].setdefault(entity.id, entity)
+    objects = facts.facts.select("relation", "object_id").unique().sort(pl.all())
+    candidates = name_entities({*objects["object_id"]}, facts.labels, list(rows))
+    for relation, name in objects.iter_rows():
+        if name in candidates and all(candidates[name].labels):
+            entities[relation].setdefault(name, candidates[name])
     return dict(entities), ids
 
 
@@ -220,23 +211,8 @@ def is_cut(label: str, spelling: str, relation: str) -> bool:
     return relation not in OF_PLACES or label.count("(") != label.count(")")
 
 
-def list_source_objects(languages: list[str], facts: Facts) -> Iterator[tuple[str, Entity]]:
-    """Yield (relation, entity) of all objects with a label in every language, sorted."""
-    labels = (
-        facts.labels.rename({"id": "object_id"})
-        .filter(pl.col("language").is_in(languages))
-        .pivot("language", index="object_id", values="label")
-    )
-    objects = facts.facts.select("relation", "object_id").unique()
-    table = objects.join(labels.select("object_id", *languages).drop_nulls(), on="object_id")
-    for relation, name, *texts in table.sort("relation", "object_id").iter_rows():
-        pairs = zip(texts, languages, strict=True)
-        names = tuple([NAMES.get((code, name)) or mend(text, code) for text, code in pairs])
-        yield relation, Entity(name, names, names, published=False)
-
-
-def name_strangers(
-    ids: Set[str], labels: pl.DataFrame, languages: Sequence[str]
+def name_entities(
+    ids: Collection[str], labels: pl.DataFrame, languages: Sequence[str]
 ) -> dict[str, Entity]:
     """Return {id: entity} of ids with some of the `labels` (LABELS); a missing label is ''."""
     names: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
@@ -248,7 +224,7 @@ def name_strangers(
 
 
 def read_queries(
-    published: Published,
+    published: files.Published,
     links: Sequence[Fact | None],
     entities: Mapping[str, Mapping[str, Entity]],
     answers: Sequence[str],

@@ -14,7 +14,7 @@ from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.text import hide_secrets
 
 from ..codes import match_code
-from ..translator import Terms, Translator
+from ..translator import Job, Translator
 
 ADDRESS = "http://127.0.0.1:2737"
 INSTALL = "Debian's packages are apertium-SOURCE-TARGET, as apertium-eng-spa (apt-get install)"
@@ -81,11 +81,9 @@ class Apertium(Translator):
         async with sending.open_client(self.timeout) as self._client:
             yield
 
-    async def ask(
-        self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
-    ) -> list[str]:
+    async def ask(self, batch: Sequence[Job], source: str, target: str) -> list[str]:
         """Return the translations of a batch, with several sentences in each request."""
-        sentences = [" ".join(sentence.split()) for sentence in batch]
+        sentences = [" ".join(job.sentence.split()) for job in batch]
         pair, texts = f"{source}|{target}", []
         for part in split_batch(sentences):
             answers = (await self._post(BETWEEN.join(part), pair)).split(BETWEEN)

@@ -9,7 +9,7 @@ from polyprobe.system import sending
 from polyprobe.system.text import hide_secrets
 
 from ..codes import check_pair, current
-from ..translator import Terms, Translator
+from ..translator import Job, Translator
 
 if TYPE_CHECKING:
     import httpx
@@ -53,16 +53,14 @@ class Googletrans(Translator):
             http.event_hooks = {"request": [self._send_to_base], "response": [_refuse_errors]}
             yield
 
-    async def ask(
-        self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
-    ) -> list[str]:
+    async def ask(self, batch: Sequence[Job], source: str, target: str) -> list[str]:
         """Return the text of one sentence."""
         # The package checks `src` and `dest` against its own table, in which some codes have three
         # letters; the service gets `sl` and `tl`.
         codes = {"src": _known()[source], "dest": _known()[target], "sl": source, "tl": target}
         try:
             with sending.http_failures(self.name, REMEDIES):
-                answer = await self._client.translate(batch[0], **codes)
+                answer = await self._client.translate(batch[0].sentence, **codes)
                 return [read_answer_text(answer._response.json())]
         except (TypeError, LookupError, AttributeError) as error:  # of the package on odd JSON
             raise sending.BrokenAnswerError("no translation in it") from error

@@ -22,7 +22,7 @@ from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.text import hide_secrets
 
 from ..codes import match_code, name_language
-from ..translator import Terms, Translator
+from ..translator import Job, Terms, Translator
 
 SERVICE = "https://api.openai.com/v1"
 KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
@@ -100,9 +100,8 @@ class OpenAI(Translator):
         examples: str | None = None,
         system: str = "false",  # `true`: task and examples are a system message
     ) -> None:
-        self._base = sending.check_address(
-            self.name, base_url or os.environ.get(ADDRESS, "") or SERVICE
-        )
+        address = base_url or os.environ.get(ADDRESS) or SERVICE
+        self._base = sending.check_address(self.name, address)
         self._shown = hide_secrets(self._base)
         self._model = model
         self._extra = _choose_extra(temperature, max_tokens)
@@ -147,28 +146,25 @@ class OpenAI(Translator):
         async with sending.open_client(self.timeout, KEY) as self._client:
             yield
 
-    async def ask(
-        self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
-    ) -> list[str]:
+    async def ask(self, batch: Sequence[Job], source: str, target: str) -> list[str]:
         """Return the cleaned text of one sentence."""
-        [sentence] = batch
-        task, block = self._write(sentence, terms[0], source, target)
+        [job] = batch
+        task, block = self._write(job.sentence, job.terms, source, target)
         # One message by default: not every chat template accepts a system message.
         parts = {"system": task, "user": block} if self._system else {"user": f"{task}\n\n{block}"}
         messages: list[Any] = [{"role": role, "content": text} for role, text in parts.items()]
         body = {"model": self._model, "messages": messages, **self._extra}
         name = f"{self.name} ({self._shown}, model {self._model})"
+        url = sending.extend(self._base, "/chat/completions")
         with sending.http_failures(name, REMEDIES):
-            answer = await self._client.post(
-                sending.extend(self._base, "/chat/completions"), json=body
-            )
+            answer = await self._client.post(url, json=body)
             code = read_code(answer.text) if answer.is_error else ""
             if code in OF_A_SENTENCE:
                 raise sending.BrokenAnswerError(f"refused with {code}")
             if code == "insufficient_quota":  # a 429 that waiting does not resolve
                 raise PolyprobeError(f"{name}: the account has no credit left; add some")
             content = read_content(answer.raise_for_status().text)
-        return [clean_answer(content, sentence, name_language(target))]
+        return [clean_answer(content, job.sentence, name_language(target))]
 
     def _write(self, sentence: str, terms: Terms, source: str, target: str) -> tuple[str, str]:
         languages = name_language(source), name_language(target)
@@ -222,10 +218,7 @@ def _choose_extra(temperature: str, max_tokens: int | None) -> dict[str, Any]:
 
 
 def write_prompt(
-    sentence: str,
-    terms: Mapping[str, str],
-    languages: tuple[str, str],
-    examples: Sequence[Example] = (),
+    sentence: str, terms: Terms, languages: tuple[str, str], examples: Sequence[Example] = ()
 ) -> tuple[str, str]:
     """Return the task with the examples, and the sentence with its translation open."""
     # `languages` are the English names of source and target.

@@ -16,7 +16,7 @@ from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace
 
 from ..codes import check_pair, match_code
-from ..translator import Terms, Translator
+from ..translator import Job, Translator
 
 FIXED = ("marian", "fsmt")  # models of one pair, without language tokens
 # Language tokens, whose group is the code, and whether the target's token begins the answer.
@@ -116,11 +116,10 @@ class Transformers(Translator):
             self._ends = set(ends if isinstance(ends, list) else [ends])
         yield
 
-    async def ask(
-        self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
-    ) -> list[str]:
+    async def ask(self, batch: Sequence[Job], source: str, target: str) -> list[str]:
         """Return the model's translations of a batch, computed in a thread."""
-        return await asyncio.to_thread(self._translate, batch, source, target)
+        sentences = [job.sentence for job in batch]
+        return await asyncio.to_thread(self._translate, sentences, source, target)
 
     def _translate(self, batch: Sequence[str], source: str, target: str) -> list[str]:
         import torch

@@ -42,9 +42,7 @@ class Share(NamedTuple):
     room: int
 
 
-def score_on_ray(
-    source: ModelSource, tasks: Sequence[Task], address: str, report: Report
-) -> Results:
+def score_on_ray(source: ModelSource, tasks: list[Task], address: str, report: Report) -> Results:
     """Yield each task with its scores as soon as the cluster has them, in any order."""
     # A worker has one GPU if the cluster has GPUs, else 4 CPUs, or as many as OMP_NUM_THREADS or
     # the smallest node has. A worker that dies, with its node or alone, is replaced, and its tasks
@@ -208,8 +206,7 @@ def connected(address: str) -> Iterator[Any]:
     """Yield the module `ray` while this process is in the cluster at the address."""
     # An existing connection of this process is used and kept; a new one is closed at the end. The
     # address is HOST:PORT of a cluster's head node; `auto`: the cluster in RAY_ADDRESS, else the
-    # last one started on this machine (`ray start`), else a temporary one; `local`: a temporary
-    # one.
+    # last one started on this machine (`ray start`), else a temporary one, as `local` is.
     try:
         import ray  # an extra
     except ImportError as error:  # missing or broken
@@ -259,8 +256,7 @@ def _join(ray: Any, cluster: str | None, stack: ExitStack) -> None:
 
 def _find_cluster(address: str) -> str | None:
     """Return the address of a cluster that answers, None to start one."""
-    # `ray.init` waits for minutes for a cluster that does not exist, and so does its `auto` for a
-    # cluster that was killed
+    # `ray.init` waits for minutes for a cluster that does not exist, and its `auto` for a dead one
     if address == "local":
         return None
     if address == "auto" and not (address := os.environ.get("RAY_ADDRESS", "")):

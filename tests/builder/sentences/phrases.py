@@ -59,7 +59,7 @@ def make_rows(language: str) -> list[Row]:
     ]
 
 
-TINY = "polyprobe.builder.recipes.tiny.build"
+TINY = "polyprobe.builder.recipes.tiny"
 
 
 @pytest.fixture
@@ -87,9 +87,9 @@ class Phrasebook(Translator):
         self.texts = texts
         self.asked = []
 
-    async def ask(self, batch, source, target, terms):
-        self.asked += batch
-        return [self.texts[target, sentence] for sentence in batch]
+    async def ask(self, batch, source, target):
+        self.asked += [job.sentence for job in batch]
+        return [self.texts[target, job.sentence] for job in batch]
 
 
 class Told(Phrasebook):

@@ -203,10 +203,10 @@ class Stopped(Phrasebook):
     batch_size = 1
     concurrency = 1
 
-    async def ask(self, batch, source, target, terms):
+    async def ask(self, batch, source, target):
         if len(self.asked) == 2:
             raise KeyboardInterrupt
-        return await super().ask(batch, source, target, terms)
+        return await super().ask(batch, source, target)
 
 
 def test_an_interrupted_build_goes_on_and_ends_in_the_same_bytes(tiny, cache):

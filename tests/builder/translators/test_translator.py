@@ -29,21 +29,22 @@ class Engine(Translator):
         self.batches, self.terms = [], []
         self.open = self.under_way = self.most = 0
 
-    async def ask(self, batch, source, target, terms):
-        self.batches.append(list(batch))
-        self.terms.append(list(terms))
+    async def ask(self, batch, source, target):
+        texts = [job.sentence for job in batch]
+        self.batches.append(texts)
+        self.terms.append([job.terms for job in batch])
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         await asyncio.sleep(0)
         self.under_way -= 1
-        words = " ".join(batch).split()
+        words = " ".join(texts).split()
         if "lost" in words:
             raise NoAnswerError("HTTP 503")
         if "odd" in words:
             raise BrokenAnswerError("no JSON")
         if "own" in words:
             raise PolyprobeError("the user's")
-        return [text.upper() for text in batch] + ["more"] * ("two" in words)
+        return [text.upper() for text in texts] + ["more"] * ("two" in words)
 
 
 def test_texts_come_in_the_order_of_the_sentences_and_equal_ones_are_asked_once():

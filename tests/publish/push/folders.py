@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from polyprobe.builder.build import write_card
 from polyprobe.builder.output.folder import write_split
-from polyprobe.builder.recipes.geofacts import build as geofacts
+from polyprobe.builder.recipes import geofacts
 from polyprobe.publish.source import bundle
 
 ROOT = Path(__file__).parents[3]

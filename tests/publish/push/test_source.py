@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import polyprobe
-from polyprobe.publish.hub import NO_REPOSITORY, Remote, compare
+from polyprobe.publish.hub import NO_REPOSITORY, Remote, find_changes
 from polyprobe.publish.source import read_source
 from polyprobe.system.messages import PolyprobeError
 from tests.publish.push.folders import ROOT, metric, small_dataset
@@ -68,19 +68,19 @@ def test_no_folder_to_push(given, tmp_path, monkeypatch):
 
 def test_the_plan(tmp_path):
     source = read_source(metric(tmp_path))
-    new = compare(source, NO_REPOSITORY)
+    new = find_changes(source, NO_REPOSITORY)
     assert (new.added, new.same) == (list(source.files), [])
     there = {path: file.git_oid for path, file in source.files.items()}
     there["intervals.py"] = source.files["intervals.py"].sha256  # stored as a large file
     del there["README.md"]
     there |= {"app.py": "0" * 40, "old.py": "1" * 40, ".gitattributes": "2" * 40, "me.png": "3"}
-    plan = compare(source, Remote(False, "head", True, there))
+    plan = find_changes(source, Remote(False, "head", True, there))
     assert (plan.added, plan.changed, plan.deleted) == (["README.md"], ["app.py"], ["old.py"])
     assert plan.foreign == [".gitattributes", "me.png"]
     assert set(plan.same) == set(source.files) - {"README.md", "app.py"}
     assert not plan.is_empty
     same = {path: file.sha256 for path, file in source.files.items()}
-    assert compare(source, Remote(True, "head", True, same)).is_empty
+    assert find_changes(source, Remote(True, "head", True, same)).is_empty
 
 
 def test_a_metric_of_another_checkout_is_refused(tmp_path):

@@ -272,7 +272,7 @@ class Handler(BaseHTTPRequestHandler):
         server.prompts += 1
         server.tokens += len(ids)
         row = rows[-1] / math.log(2) if "base 2" in lies else rows[-1]
-        values, best = row.topk(min(body["top_logprobs"], server.shown))
+        values, best = row.topk(min(body.get("top_logprobs", 1), server.shown))
         texts = [tokenizer().decode([token]) for token in best.tolist()]
         pairs = [*zip(texts, values.tolist(), strict=True)]
         if "thinks" in lies:
@@ -280,7 +280,7 @@ class Handler(BaseHTTPRequestHandler):
         tops = [{"token": text, "logprob": value} for text, value in pairs]
         choice = {"index": 0, "message": {"role": "assistant", "content": tops[0]["token"]}}
         silent = "silent" in lies or ("silent rows" in lies and "Country" in turns)
-        if not silent:
+        if not silent and body.get("logprobs"):
             choice["logprobs"] = {"content": [{**tops[0], "top_logprobs": [tops[0], *tops]}]}
         usage = {"prompt_tokens": len(ids), "completion_tokens": 1}
         name = f"geolm-{server.posts}" if "other model" in lies else "geolm-2026-11-27"

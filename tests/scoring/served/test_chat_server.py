@@ -101,9 +101,9 @@ def test_a_chat_server_is_found_in_each_form(lie, end, tmp_path):
 
 
 REFUSED = {
-    "silent": "an answer has no log-probabilities; only free answers are left, which",
+    "silent": "an answer has no log-probabilities; only --scoring answer is left",
     "logprobs": r"no log-probabilities \(You are not allowed to request logprobs from this model\)"
-    ".*; only free answers are left",
+    ".*; only --scoring answer is left",
     "wild": "alone than among others",
     "deaf": "the least log-probabilities are all .*: unlikely tokens have one floor",
     "thinks": "its answers begin with '<think>', .*, not a letter; switch thinking off",

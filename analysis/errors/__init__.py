@@ -1,1 +1,0 @@
-"""What kind of mistake a free answer is."""

@@ -1,1 +1,0 @@
-"""What is computed or shown only if it is asked for."""
