@@ -1,5 +1,6 @@
 """Faults planted in the product, each of which the simulator must find."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -42,9 +43,9 @@ def write_and_forget(file: Path, write: Write, remedy: str) -> None:
 
 
 @contextmanager
-def replace_in_place(target: Path) -> Iterator[Path]:
+def replace_in_place(target: Path, folder: Path) -> Iterator[Path]:
     """Write a folder where it is to be."""
-    files.remove(target)
+    shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     yield target
 

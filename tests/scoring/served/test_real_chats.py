@@ -144,7 +144,7 @@ def test_transformers_serve_is_refused_with_its_words(tmp_path):
     name = str(folder)
     words = {
         ("", name): "prompt must be a string; try its chat route: end the address in /v1/chat/",
-        (CHAT, name): "no log-probabilities; only free answers are left, which polyprobe does not",
+        (CHAT, name): "no log-probabilities; only --scoring answer is left",
         (CHAT, "nope"): "Server is pinned to '.*/geolm'; requested 'nope'; check the model's name",
     }
     with servers.serve_transformers(folder) as url:
