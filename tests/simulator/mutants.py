@@ -2,15 +2,13 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from polyprobe.builder import build
 from polyprobe.builder.output import folder as built
-from polyprobe.eval import evaluate
 from polyprobe.report.pictures import draw
 from polyprobe.schema.run import folder
 from polyprobe.system import files
@@ -62,11 +60,6 @@ def seal_behind(run: folder.Run, language: str, table: Any) -> None:
 REAL_WRITE = folder.Run.write
 
 
-def leave_open(folder: Path, wait: bool = False) -> Any:
-    """Take no lock."""
-    return nullcontext()
-
-
 WRITERS = ((files, "write_whole"), (folder, "write_whole"), (draw, "write_whole"))
 # By name: the modules and names that are replaced, and by what.
 MUTANTS: dict[str, tuple[tuple[tuple[Any, str], ...], Any]] = {
@@ -75,7 +68,6 @@ MUTANTS: dict[str, tuple[tuple[tuple[Any, str], ...], Any]] = {
     "swallowed": (WRITERS, write_and_forget),
     "folder in place": (((built, "replacing"),), replace_in_place),
     "seal behind": (((folder.Run, "write"),), seal_behind),
-    "no lock": (((build, "locked"), (evaluate, "locked")), leave_open),
 }
 
 
