@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from polyprobe.schema.run.folder import AGREE
-from polyprobe.scoring.engine import Forecast, Ids, Input, Plan, Progress
+from polyprobe.scoring.engine import Forecast, Input, Plan, Progress
 from polyprobe.scoring.options import PRODUCTS
 from polyprobe.system import sending
 from polyprobe.system.messages import PolyprobeError, report
 
 from .cover import Prompt, PromptReads, cover
-from .server import TIMEOUT, Answer, Form, RefusedError, Server, new_client, readable
+from .server import TIMEOUT, Answer, Form, RefusedError, Server, new_client
 from .values import find_floor
 
 # A server that is restarted needs a minute; one that is gone ends the run after about eight.
@@ -164,18 +164,10 @@ class ServedEngine:
     ) -> None:
         requests = sending.Requests(PACE, None, TIMEOUT)
 
-        async def write(prompts: list[Ids]) -> list[str]:
-            with readable():
-                answers = await self.server.write(client, prompts, form)
-                if not all(isinstance(text, str) for text in answers):
-                    raise TypeError
-            return answers
-
         async def send(batch: list[PromptReads]) -> None:
             prompts = [entry.prompt.ids for entry in batch]
-            answers = await self._insist(
-                requests, partial(self._ask_once, client, partial(write, prompts), [])
-            )
+            write = partial(self.server.texts, client, prompts, form)
+            answers = await self._insist(requests, partial(self._ask_once, client, write, []))
             texts.update(zip(map(Input, prompts), answers, strict=True))
             progress(len(texts), len(inputs))
 

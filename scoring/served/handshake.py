@@ -378,9 +378,8 @@ class AnswerChecks(ChatChecks):
         """Compare the answers to the same questions in another order: None if they differ."""
         rows = []
         for texts in (self._texts, self._texts[::-1]):
-            write = partial(self._server.write, client, form=Form(N_CHILDREN, None))
-            with readable():
-                rows.append([await self._sender.send(partial(write, [x])) for x in texts])
+            write = partial(self._server.texts, client, form=Form(N_CHILDREN, None))
+            rows.append([await self._sender.send(partial(write, [x])) for x in texts])
         if rows[0] == rows[1][::-1]:
             return ""
         report("warning: the server answers the same questions differently when asked again")

@@ -131,6 +131,14 @@ class Server(ABC):
         with readable():
             return await self.ask(client, prompts)
 
+    async def texts(self, client: Any, prompts: Sequence[Any], form: Form) -> list[str]:
+        """Return the texts of `write`; those of another form are a BrokenAnswerError."""
+        with readable():
+            texts = await self.write(client, prompts, form)
+            if not all(isinstance(text, str) for text in texts):
+                raise TypeError
+            return texts
+
     @classmethod
     @abstractmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
@@ -159,17 +167,21 @@ class Server(ABC):
     def batches(self, reads: Sequence[PromptReads]) -> Iterator[list[PromptReads]]:
         """Yield neighbours that share an HTTP request: with equal `path` and few children."""
         batch: list[PromptReads] = []
+        children: set[int] = set()
+        size = 0
         for entry in reads:
-            prompts = [x.prompt for x in (*batch, entry)]
+            prompt = entry.prompt
+            union = children | set(prompt.children)
             if batch and (
-                len(prompts) > self.prompts
-                or len({child for x in prompts for child in x.children}) > self.reach.children
-                or entry.prompt.path != batch[0].prompt.path
-                or sum(len(x.ids) for x in prompts) > BATCH_TOKENS
+                len(batch) == self.prompts
+                or len(union) > self.reach.children
+                or prompt.path != batch[0].prompt.path
+                or size + len(prompt.ids) > BATCH_TOKENS
             ):
                 yield batch
-                batch = []
+                batch, union, size = [], set(prompt.children), 0
             batch.append(entry)
+            children, size = union, size + len(prompt.ids)
         if batch:
             yield batch
 
