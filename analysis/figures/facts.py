@@ -12,7 +12,7 @@ from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy, rate_first
 from polyprobe.metrics.joint.templates import TemplateTerms, compare_templates
 from polyprobe.metrics.rankc.formulas import rankc_pairs
 from polyprobe.metrics.rankc_subject import formulas
-from polyprobe.metrics.shared.ranks import FIRST, order_scores
+from polyprobe.metrics.shared.ranks import order_scores
 from polyprobe.metrics.shared.rows import Rows, mark_right, read_rows
 from polyprobe.schema.columns import find_different
 from polyprobe.schema.run.folder import Run, read_run_tables
@@ -142,9 +142,10 @@ class ScoredFacts:
         keep, right, sizes = pools[0]
         if self.matched:
             facts = self.table.select(["relation", "fact_id"]).take(places).to_pydict()
-            weights = FIRST if self.protocol.choices else self.options.weights
-            labels = (facts["relation"], facts["fact_id"], weights)
-            terms = formulas.compare_subjects(*sentences, right, *labels, with_parts=with_parts)
+            labels = (facts["relation"], facts["fact_id"], self.options.weights)
+            terms = formulas.compare_subjects(
+                *sentences, right, *labels, with_parts, self.protocol.choices
+            )
         else:
             terms = formulas.empty_terms(self.languages, several, np.zeros((len(several), 0)))
         in_sentences = zip(*of_languages, strict=True)

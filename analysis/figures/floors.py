@@ -93,6 +93,10 @@ def _choose_first(flat: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return first * (((n_first < sizes) | (sizes == 1)) / n_first).repeat(sizes)
 
 
+def _rank_by_bigrams(table: pa.Table, start: str) -> np.ndarray:
+    return table[f"{start}bigrams"].combine_chunks().flatten().to_numpy()
+
+
 def _rank_by_initials(table: pa.Table, start: str) -> np.ndarray:
     """Rank the candidates with the subject's first letter first, then the shortest."""
     initials = table[f"{start}initials"].combine_chunks()
@@ -139,9 +143,7 @@ _KERNELS: Mapping[str, Callable[[ScoredFacts], Places]] = {
     "majority": lambda facts: _average(facts.majority),
     "length": partial(_rank_by, "n_characters"),
     "tokens": partial(_rank_by, "n_tokens"),
-    "bigrams": partial(
-        _rank_by_names, lambda x, start: x[f"{start}bigrams"].combine_chunks().flatten().to_numpy()
-    ),
+    "bigrams": partial(_rank_by_names, _rank_by_bigrams),
     "initials": partial(_rank_by_names, _rank_by_initials),
     "independence": _find_independent,
     "nonsense": _find_nonsense,

@@ -19,6 +19,7 @@ a sum over candidates, so that the right answer has its part (`rankc_right`), th
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -41,7 +42,6 @@ from polyprobe.metrics.shared.intervals import (
 )
 from polyprobe.metrics.shared.ranks import (
     CHUNK,
-    FIRST,
     WEIGHTS,
     count_ties,
     make_curves,
@@ -49,6 +49,7 @@ from polyprobe.metrics.shared.ranks import (
     prefix_shares,
     split_by_size,
     stack_curves,
+    stack_scores,
 )
 from polyprobe.metrics.shared.rows import (
     TIES,
@@ -95,9 +96,6 @@ class Terms(NamedTuple):
         return self.counted[:, None] - self.mixed - self.mixed + self.donor
 
 
-CHOICES = None, np.ones(1), 0.0  # of FIRST: no function, scale, what all add
-
-
 def empty_terms(languages: Sequence[str], counted: np.ndarray, none: np.ndarray) -> Terms:
     """Make the terms of queries of which no pair of languages is compared: `none`, zeros."""
     return Terms([*languages], none, none, none, none, none, np.zeros_like(counted), counted)
@@ -111,40 +109,44 @@ def compare_subjects(
     facts: Sequence[Any] | None = None,
     weights: str = "softmax",
     with_parts: bool = True,
+    choices: bool = False,
 ) -> Terms:
     """Compare the rankings about subject and donor of every pair of languages.
 
     Scores have the same candidates, without the donor's answers; `right` marks the correct ones,
     flat over the queries. With one candidate a query is not counted. `relations` (None: one) and
-    `facts` (None: each query is one) are labels of the queries. `weights` may be `FIRST`. Without
-    parts, `Terms.right` and `Terms.independent` have no pairs.
+    `facts` (None: each query is one) are labels of the queries. Without parts, `Terms.right` and
+    `Terms.independent` have no pairs. Scores of `choices` are probabilities of each candidate.
     """
-    check_name(weights, (*WEIGHTS, FIRST), "weights")
+    check_name(weights, WEIGHTS, "weights")
     (languages, sizes), (donors, _) = read_languages(scores), read_languages(donor_scores)
     codes = index_labels(relations, len(sizes), "relations")[1]
-    numbers = np.arange(len(sizes))
-    if facts is not None:
-        numbers = index_labels(facts, len(sizes), "facts")[1]
+    facts = range(len(sizes)) if facts is None else facts
+    numbers = index_labels(facts, len(sizes), "facts")[1]
     pairs = np.triu_indices(len(languages), 1)
     terms = np.zeros((5 if with_parts else 3, len(sizes), len(pairs[0])))
     matched: np.ndarray = np.zeros(len(sizes), dtype=bool)
     for size, queries, items in split_by_size(sizes):
         if size == 1 or not len(pairs[0]):
             continue
-        curves, scale, rest = make_curves(size, weights) if weights != FIRST else CHOICES
+        curves, scale, rest = make_curves(size, weights)
+        if choices:
+            scale, rest = np.ones(1), 0.0
         if with_parts:
             labels = codes[queries], numbers[queries]
-            learnt = _learn_depths(languages, donors, items, right[items], labels, curves is None)
+            learnt = _learn_depths(languages, donors, items, right[items], labels, choices)
             depths, matched[queries] = learnt
         step = max(1, CHUNK // (len(languages) * size * len(scale)))
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
-            first, second = (stack_curves(x, items[part], curves) for x in (languages, donors))
+            rows = items[part]
+            stack = stack_scores if choices else partial(stack_curves, curves=curves)
+            first, second = (stack(x, rows) for x in (languages, donors))
             ways = ((first, first), (first, second), (second, second))
             products = [_multiply(*way) + rest for way in ways]
             if with_parts:
-                marks, mask = right[items[part]], matched[queries[part], None, None]
-                places = _move_right(donors, items[part], marks, depths[part], curves is None)
+                marks, mask = right[rows], matched[queries[part], None, None]
+                places = _move_right(donors, rows, marks, depths[part], choices)
                 shifts = ((places * scale).reshape(first.shape) - second) * mask
                 products += _multiply_parts(first - second, marks, shifts)
             terms[:, queries[part]] = np.stack(products)[:, :, *pairs]
@@ -322,7 +324,6 @@ def measure_rankc_subject(
     columns = (predictions, references, donor_predictions, donor_references)
     rows = {x: Rows(*read_rows(y, x)) for x, y in zip(INPUTS, columns, strict=True)}
     read_languages(rows)
-    check_name(weights, WEIGHTS, "weights")
     first, second = ({x: rows[f"{start}{x}"] for x in INPUTS[:2]} for start in ("", "donor_"))
     known_answers, groups = (answers, donor_answers), options.get("groups")
     terms = compare_questions(first, second, *known_answers, groups, weights=weights, ties=ties)

@@ -31,9 +31,6 @@ WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 """From a name to the unnormalised weights of ranks j = 1 ... N, given N - j."""
 
-FIRST = "first"
-"""Weights of free answers: scores are probabilities of an answer, 0 of all if it names none."""
-
 Curves = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Weights = str | Callable[[int], np.ndarray]
 
@@ -118,16 +115,17 @@ def compare_rankings(
     return values
 
 
-def stack_curves(
-    languages: list[np.ndarray], items: np.ndarray, curves: Curves | None
-) -> np.ndarray:
+def stack_curves(languages: list[np.ndarray], items: np.ndarray, curves: Curves) -> np.ndarray:
     """Compute the vectors of some queries in all languages [queries, languages, values]."""
-    if curves is None:  # the scores of FIRST
-        return np.stack([flat[items] for flat in languages], axis=1)
     n, size = items.shape
     shares = curves(*count_ties(np.concatenate([flat[items] for flat in languages])))
-    of_languages = shares.reshape(size, len(languages), n, -1)
+    of_languages = shares.reshape(size, len(languages), n, size - 1)
     return of_languages.transpose(2, 1, 0, 3).reshape(n, len(languages), -1)
+
+
+def stack_scores(languages: list[np.ndarray], items: np.ndarray) -> np.ndarray:
+    """Stack the scores of some queries in all languages [queries, languages, candidates]."""
+    return np.stack([flat[items] for flat in languages], axis=1)
 
 
 @lru_cache(2)

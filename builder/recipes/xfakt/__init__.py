@@ -72,7 +72,7 @@ def make_configs(
             if first.setdefault(iso, label) != label and same:
                 raise PolyprobeError(
                     f"{folder / FILES[language]}.csv, row {number}: {label!r} is the name of "
-                    f"another country than in English.csv; rows must be parallel"
+                    "another country than in English.csv; rows must be parallel"
                 )
         names = {iso: list_names(language, iso, first[iso]) for iso in order}
         tables[language] = to_table(
