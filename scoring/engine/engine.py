@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,8 +13,9 @@ import torch
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.messages import PolyprobeError
 
-from .forward import MAX_NODES, Forecast, ForwardPath, Input, Network, Plan, Progress, Tree
+from .forward import Forecast, ForwardPath, Input, Network, Plan, Progress
 from .kernels import has_product
+from .tree import MAX_NODES, Tree
 from .trial import SMALLEST, Trial, find_window
 
 # Places whose logits exist at once: enough for a matrix product at full speed, and on a GPU, where
@@ -33,7 +35,7 @@ class BatchStates(NamedTuple):
 
     batch: list[Input]
     states: torch.Tensor
-    places: list[int]
+    places: np.ndarray
 
 
 class Engine:
@@ -87,8 +89,9 @@ class Engine:
 
     def forecast(self, plan: Plan) -> Forecast:
         """Return the work of a plan; tokens include padding."""
-        sizes = [path.size(batch) for path, part in self._batches(plan) for batch in part]
-        return Forecast(len(sizes), len(plan.reads), sum(sizes))
+        parts = [(path, [*batches]) for path, batches in self._batches(plan)]
+        n_tokens = sum(path.count(batches) for path, batches in parts)
+        return Forecast(sum(len(x) for _, x in parts), len(plan.reads), n_tokens)
 
     def run(self, plan: Plan, values: ReadValues, progress: Progress) -> np.ndarray:
         """Compute each read's value, float32; progress is called with (inputs done, inputs)."""
@@ -134,21 +137,22 @@ class Engine:
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            if len(batch) == 1:
+            path = path or self.path
+            if len(batch) == 1 and not (path.crowded and self.batch_tokens > SMALLEST):
                 raise PolyprobeError(
                     f"out of memory with a single sentence of {batch[0].length} tokens; "
                     f"{MEMORY_REMEDY}"
                 ) from error
-            half = (path or self.path).size(batch) // 2
-            self.batch_tokens = max(1, min(self.batch_tokens, half))
+            self.batch_tokens = max(1, min(self.batch_tokens, path.size(batch)) // 2)
             if self.network.device.type == "cuda":
                 torch.cuda.empty_cache()
         else:
             yield batch, values
             return
         half = len(batch) // 2
-        yield from self.run_parts(batch[:half], compute, path)
-        yield from self.run_parts(batch[half:], compute, path)
+        for part in (batch[:half], batch[half:]):
+            if part:  # a single sentence is run in smaller parts
+                yield from self.run_parts(part, compute, path)
 
     def _batches(self, plan: Plan) -> Iterator[tuple[ForwardPath, Iterator[list[Input]]]]:
         within = [row for row in plan.reads if len(row.ids) <= self._window]
@@ -177,10 +181,10 @@ class Engine:
         states = torch.cat([entry.states for entry in pending])
         sizes = [len(entry.states) for entry in pending]
         starts = zip(np.cumsum(sizes) - sizes, pending, strict=True)
-        places = np.concatenate([start + np.asarray(entry.places) for start, entry in starts])
-        batch = [row for entry in pending for row in entry.batch]
-        numbers = np.array([n for row in batch for n in plan.reads[row].numbers])
-        targets = np.asarray(plan.targets(batch))
+        places = np.concatenate([start + entry.places for start, entry in starts])
+        reads = [plan.reads[row] for entry in pending for row in entry.batch]
+        numbers = np.fromiter(chain.from_iterable(x.numbers for x in reads), int, len(places))
+        targets = np.fromiter(chain.from_iterable(x.targets for x in reads), int, len(places))
         pending.clear()  # frees the states, of which there is a copy now
         start = 0
         while start < len(states):

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -222,8 +221,12 @@ class ForwardPath(ABC):
         """Return the number of tokens of a batch, padding included."""
         return max(row.length for row in batch) * len(batch)
 
+    def count(self, batches: Iterable[Sequence[Input]]) -> int:
+        """Return the number of tokens of all batches, which `batches` has yielded."""
+        return sum(map(self.size, batches))
+
     @abstractmethod
-    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, np.ndarray]:
         """Compute states, [places, width], and the place of each of the batch's reads, in order."""
 
     def logits(self, states: Tensor) -> Tensor:
@@ -231,15 +234,20 @@ class ForwardPath(ABC):
         return self.network.head(states)
 
     @torch.inference_mode()
-    def read_logs(self, plan: Plan, batch: Sequence[Input], crowd: Plan | None = None) -> Tensor:
-        """Compute the log-probabilities of the batch's reads, run together with a crowd."""
-        company = crowd.reads if crowd else {}
-        together = Plan()
-        together.reads = {**company, **{row: plan.reads[row] for row in batch}}
-        targets = plan.targets(batch)
+    def read_logs(
+        self, plan: Plan, rows: Sequence[Input], crowd: Plan | None = None, budget: int = 10**9
+    ) -> Tensor:
+        """Compute the log-probabilities of the rows' reads, run together with a crowd."""
+        together, logs = Plan(), {}
+        together.reads = {**(crowd.reads if crowd else {}), **{row: plan.reads[row] for row in rows}}
         with self.network.context():
-            states, places = self.states(together, [*batch, *company])
-            return self.logits(states).float().log_softmax(1)[places[: len(targets)], targets]
+            for batch in self.batches(together.reads, lambda: budget):
+                states, places = self.states(together, batch)
+                values = self.logits(states).float().log_softmax(1)
+                values = values[places, together.targets(batch)]
+                sizes = [len(together.reads[row].targets) for row in batch]
+                logs |= zip(batch, values.split(sizes), strict=True)
+        return torch.cat([logs[row] for row in rows])
 
 
 class Full(ForwardPath):
@@ -248,7 +256,7 @@ class Full(ForwardPath):
     name = "full"
     tokens = (512, 4096)
 
-    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, np.ndarray]:
         """Compute logits instead of states."""
         return _pick(self.network.logits(batch), plan, batch)
 
@@ -276,98 +284,15 @@ class Gathered(ForwardPath):
 
     name = "gathered"
 
-    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, np.ndarray]:
         """Compute the states at the batch's reads."""
         return _pick(self.network.run(**self.network.trunk_inputs(batch))[0], plan, batch)
 
 
-def _pick(states: Tensor, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
+def _pick(states: Tensor, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, np.ndarray]:
     """Gather the states of the places that are read, [places, width], with each read's place."""
     # Each place once, however many targets are read there: the head is the largest product.
     reads = [(k, p) for k, row in enumerate(batch) for p in plan.reads[row].positions]
     places = {place: number for number, place in enumerate(dict.fromkeys(reads))}
     at = torch.tensor(list(places), device=states.device).T
-    return states[at[0], at[1]], [places[place] for place in reads]
-
-
-MAX_NODES = 4096  # of a trie: the work of attention grows with the square
-
-
-# Inputs are sorted by their ids, so inputs with the same prompt, or with the same first sub-words
-# of a candidate, are neighbours. Each adds to the row only the ids that differ from the one before.
-# A token's position is its depth in the trie, and it sees only its ancestors.
-class Tree(ForwardPath):
-    """Many sentences as one row, in which each common beginning occurs once."""
-
-    name = "tree"
-    looks_back = True
-    crowded = True
-    tokens = (1024, MAX_NODES)
-
-    def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
-        """Yield the inputs in sorted order, in tries within the budget."""
-        batch: list[Input] = []
-        size = 0
-        before: Ids = ()
-        for row in sorted(inputs):
-            new = len(row.ids) - count_common(before, row.ids)
-            if batch and size + new > min(budget(), MAX_NODES):
-                yield batch
-                batch, size, new = [], 0, len(row.ids)
-            batch.append(row)
-            size, before = size + new, row.ids
-        if batch:
-            yield batch
-
-    def size(self, batch: Sequence[Input]) -> int:
-        """Return the number of nodes of the batch's trie."""
-        return len(Trie(batch).ids)
-
-    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
-        """Compute the states of the trie's nodes that are read."""
-        trie = Trie(batch)
-        device, dtype = self.network.device, self.network.model.dtype
-        with self.network.kernels.for_trie(trie.ends, device):
-            output = self.network.run(
-                input_ids=torch.tensor([trie.ids], device=device),
-                attention_mask=trie.mask(device, dtype),
-                position_ids=torch.tensor([trie.depths], device=device),
-                use_cache=False,
-            )
-        nodes = [trie.nodes[row][p] for row in batch for p in plan.reads[row].positions]
-        distinct, places = np.unique(nodes, return_inverse=True)
-        return output[0][0, torch.tensor(distinct, device=device)], places.tolist()
-
-
-class Trie:
-    """Inputs merged at their common beginnings, in depth-first order."""
-
-    def __init__(self, inputs: Iterable[Input]) -> None:
-        self.ids: list[int] = []  # the token of each node
-        self.depths: list[int] = []  # the number of its ancestors
-        self.ends: list[int] = []  # the number of the first later one that does not descend from it
-        self.nodes: dict[Input, list[int]] = {}  # of each input in the order of its tokens
-        trail: list[int] = []  # the nodes in common with the row before
-        rows = sorted(inputs)
-        for row, following in zip_longest(rows, rows[1:], fillvalue=Input(())):
-            depths = range(len(trail), len(row.ids))
-            trail = [*trail, *range(len(self.ids), len(self.ids) + len(depths))]
-            self.ids.extend(row.ids[depths.start :])
-            self.depths.extend(depths)
-            self.ends.extend([0] * len(depths))
-            self.nodes[row] = trail
-            common = count_common(row.ids, following.ids)
-            for node in trail[common:]:  # in sorted order no later row descends from these
-                self.ends[node] = len(self.ids)
-            trail = trail[:common]
-
-    def mask(self, device: torch.device, dtype: torch.dtype) -> Tensor:
-        """Return the additive mask that shows a node itself and its ancestors, [1, 1, n, n]."""
-        # In depth-first order node j descends from i if i ≤ j < ends[i]. The mask holds numbers
-        # instead of booleans, because some classes add it to their attention scores directly.
-        ends = torch.tensor(self.ends, device=device)
-        number = torch.arange(len(ends), device=device)
-        seen = (number[:, None] >= number) & (number[:, None] < ends)
-        mask = torch.zeros(seen.shape, dtype=dtype, device=device)
-        # The lowest number and not -inf: a class that adds two masks would get NaN.
-        return mask.masked_fill_(~seen, torch.finfo(dtype).min)[None, None]
+    return states[at[0], at[1]], np.array([places[place] for place in reads])

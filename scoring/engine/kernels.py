@@ -1,11 +1,12 @@
 """Operators in place of torch's own while a batch is run: products, and attention over a trie."""
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import linear, scaled_dot_product_attention
@@ -18,6 +19,9 @@ BLOCK = 64
 # Keys of a block are a multiple of this: kernels of accelerators take no other masks, and shapes
 # that repeat are compiled once.
 BUCKET = 16
+# A key that is gathered for a block takes as long as this many that are seen where they are.
+COPY = 2
+PARTS = 8  # of the nodes, where nothing is gathered
 CPU_TABLE = Path("/proc/cpuinfo")  # only Linux has it
 # Subclasses of tensors (quantised, distributed) have products of their own.
 _WEIGHTS = (Tensor, torch.nn.Parameter)
@@ -26,33 +30,49 @@ TORCH = (PRODUCTS[0], False)  # torch's own operators, for `Kernels.replaced_by`
 
 # A node sees its ancestors only. In depth-first order those of a block are in the block itself, or
 # are ancestors of its first node.
-class Blocks(NamedTuple):
-    """A trie in blocks of `BLOCK` neighbouring nodes."""
+class Blocks:
+    """The nodes of a trie that are run, in blocks of `BLOCK` neighbouring nodes.
 
-    n: int  # the number of nodes
-    # The nodes of each block, [blocks, BLOCK]; the last node fills up the last block
-    nodes: Tensor
-    keys: Tensor  # the nodes that a block sees, [blocks, keys], padded with node 0
-    padding: Tensor  # which keys are padding, [blocks, 1, keys]
+    Attributes:
+        n: number of nodes.
+        n_cached: number of keys in front of theirs.
+        nodes: the nodes of each block, [blocks, BLOCK]; the last node fills up the last block.
+        keys: the keys that a block sees, [blocks, keys], padded with the first one.
+        padding: which keys are padding, [blocks, 1, keys].
+    """
 
+    def __init__(self, numbers: np.ndarray, ends: np.ndarray, n: int, device: torch.device) -> None:
+        # `numbers` and `ends` of all keys as in `Trie`; the last n are the nodes themselves.
+        self.n, self.n_cached = n, len(numbers) - n
+        seen = [
+            np.concatenate(
+                [
+                    np.flatnonzero(ends[:start] > numbers[start]),
+                    np.arange(start, min(start + BLOCK, len(numbers))),
+                ]
+            )
+            for start in range(self.n_cached, len(numbers), BLOCK)
+        ]
+        sizes = np.array([*map(len, seen)])
+        places = np.arange(-(-sizes.max() // BUCKET) * BUCKET)
+        keys = np.zeros((len(seen), len(places)), int)
+        keys[places < sizes[:, None]] = np.concatenate(seen)
+        self.keys = torch.tensor(keys, device=device)
+        self.padding = torch.tensor(places >= sizes[:, None], device=device)[:, None]
+        nodes = torch.arange(len(seen) * BLOCK, device=device).clamp(max=n - 1)
+        self.nodes = nodes.view(-1, BLOCK)
+        self._mask = self._picked = torch.empty(0)
 
-def split_into_blocks(ends: Sequence[int], device: torch.device) -> Blocks:
-    """Divide a trie into blocks; `ends` as in `Trie`."""
-    n = len(ends)
-    seen: list[list[int]] = []
-    line: list[int] = []  # the ancestors of a node
-    for node in range(n):
-        while line and ends[line[-1]] <= node:
-            line.pop()
-        if node % BLOCK == 0:
-            seen.append([*line, *range(node, min(node + BLOCK, n))])
-        line.append(node)
-    width = -(-max(map(len, seen)) // BUCKET) * BUCKET
-    keys = torch.tensor([[*row, *[0] * (width - len(row))] for row in seen], device=device)
-    sizes = torch.tensor([len(row) for row in seen], device=device)
-    padding = torch.arange(width, device=device) >= sizes[:, None]
-    nodes = torch.arange(len(seen) * BLOCK, device=device).clamp(max=n - 1).view(-1, BLOCK)
-    return Blocks(n, nodes, keys, padding[:, None])
+    def pick_mask(self, mask: Tensor) -> Tensor:
+        """Return what each block sees of a mask [1, heads, n, keys]: [blocks, heads, BLOCK, keys]."""
+        if mask is not self._mask:  # layers share masks
+            picked = mask.expand(1, -1, *mask.shape[2:])[0]
+            picked = picked[:, self.nodes[:, :, None], self.keys[:, None]]
+            hidden = False if mask.dtype == torch.bool else torch.finfo(mask.dtype).min
+            # Blocks take the place of the batch, so that one call computes all of them.
+            picked = picked.masked_fill(self.padding, hidden).transpose(0, 1)
+            self._mask, self._picked = mask, picked
+        return self._picked
 
 
 # The model is not changed, and its weights are not copied. Gradients are not supported.
@@ -73,10 +93,12 @@ class Kernels(TorchFunctionMode):
             self.product, self.blockwise = previous
 
     @contextmanager
-    def for_trie(self, ends: Sequence[int], device: torch.device) -> Iterator[None]:
-        """Divide a trie into blocks until the context ends; `ends` as in `Trie`."""
-        if self.blockwise and len(ends) > BLOCK:
-            self.blocks = split_into_blocks(ends, device)
+    def for_trie(
+        self, numbers: np.ndarray, ends: np.ndarray, n: int, device: torch.device
+    ) -> Iterator[None]:
+        """Divide nodes of a trie into blocks until the context ends; arguments as of `Blocks`."""
+        if self.blockwise and n > BLOCK:
+            self.blocks = Blocks(numbers, ends, n, device)
         try:
             yield
         finally:
@@ -111,16 +133,29 @@ def _attend(
     attn_mask: Tensor | None = None,
     **options: Any,
 ) -> Tensor:
-    """Compute the attention of one row, [1, heads, n, width], whose mask is that of a trie."""
+    """Compute the attention of nodes of a trie, [1, heads, n, width], to all keys."""
     # All that a block does not see has the weight 0, so it can be left out
-    n = blocks.n
+    n, n_keys = blocks.n, blocks.n_cached + blocks.n
     # Attention of another shape, or without a mask, is not over the trie.
-    if attn_mask is None or (len(query), query.shape[2], *attn_mask.shape[-2:]) != (1, n, n, n):
+    shape = (1, n, n, n_keys)
+    if attn_mask is None or (len(query), query.shape[2], *attn_mask.shape[-2:]) != shape:
         return scaled_dot_product_attention(query, key, value, attn_mask, **options)
-    mask = attn_mask.expand(1, -1, n, n)[0][:, blocks.nodes[:, :, None], blocks.keys[:, None]]
-    hidden = False if mask.dtype == torch.bool else torch.finfo(mask.dtype).min
-    # Blocks take the place of the batch, so that one call computes all of them.
-    mask = mask.masked_fill(blocks.padding, hidden).transpose(0, 1)
+    if COPY * blocks.keys.shape[1] > blocks.n_cached + n // 2:
+        # Views up to the end of each part, which need no copies
+        parts = [slice(k, k + -(-n // PARTS)) for k in range(0, n, -(-n // PARTS))]
+        ends = [blocks.n_cached + part.stop for part in parts]
+        outputs = [
+            scaled_dot_product_attention(
+                query[:, :, part],
+                key[:, :, :end],
+                value[:, :, :end],
+                attn_mask[:, :, part, :end],
+                **options,
+            )
+            for part, end in zip(parts, ends, strict=True)
+        ]
+        return torch.cat(outputs, 2)
+    mask = blocks.pick_mask(attn_mask)
     query = _pick(query, blocks.nodes)
     key, value = _pick(key, blocks.keys), _pick(value, blocks.keys)
     output = scaled_dot_product_attention(query, key, value, mask, **options)

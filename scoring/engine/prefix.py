@@ -76,7 +76,7 @@ class Prefix(ForwardPath):
         n_rows = sum(len(group.leaves) for group in groups)
         return sum(group.front for group in groups) + n_rows * max(x.longest for x in groups)
 
-    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, np.ndarray]:
         """Compute the states at the batch's reads, one for all inputs with the same beginning."""
         outputs: list[Tensor] = []
         numbers: dict[Beginning, int] = {}
@@ -96,7 +96,7 @@ class Prefix(ForwardPath):
             for p in plan.reads[row].positions
         ]
         distinct, places = np.unique(read_numbers, return_inverse=True)
-        return torch.cat(outputs)[distinct.tolist()], places.tolist()
+        return torch.cat(outputs)[distinct.tolist()], places
 
     def _groups(self, batch: Sequence[Input]) -> list[PrefixGroup]:
         """Return the groups of `batches`; grouping a batch alone could give others."""

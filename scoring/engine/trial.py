@@ -103,9 +103,9 @@ class Trial:
         """Return the largest difference from the model's own answers; infinity on failure."""
         crowd = make_crowd(self._network, self._plan, tokens) if path.crowded else None
         try:
-            rows = list(self._plan.reads)
-            batches = [[row] for row in rows] if isinstance(path, Unpadded) else [rows]
-            logs = torch.cat([path.read_logs(self._plan, batch, crowd) for batch in batches])
+            # A crowd takes three batches, so that all but the first begin behind cached tokens
+            budget = max(1, tokens // 2) if crowd else 10**9
+            logs = path.read_logs(self._plan, [*self._plan.reads], crowd, budget)
         except Exception as error:  # unsupported keywords fail differently in every class
             if not is_out_of_memory(error):
                 return math.inf

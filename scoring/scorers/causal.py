@@ -10,8 +10,9 @@ from transformers.models.auto import modeling_auto
 from polyprobe.schema.columns import SENTENCE_START, SLOT
 from polyprobe.scoring.chat import Chat, split_ids
 from polyprobe.scoring.engine import Ids, Input, Network, Plan
-from polyprobe.scoring.engine.forward import Full, Gathered, Tree
+from polyprobe.scoring.engine.forward import Full, Gathered
 from polyprobe.scoring.engine.prefix import Prefix
+from polyprobe.scoring.engine.tree import Tree
 from polyprobe.scoring.options import BOS
 from polyprobe.system.messages import PolyprobeError, check_option
 

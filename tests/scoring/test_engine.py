@@ -1,15 +1,25 @@
 """The engine's parts (tries, groups, budgets), compared with brute force."""
 
 import copy
+from unittest import mock
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from polyprobe.scoring.engine import engine
-from polyprobe.scoring.engine.forward import Full, Gathered, Input, Tree, Trie, count_common
+from polyprobe.scoring.engine import engine, tree
+from polyprobe.scoring.engine.forward import (
+    Full,
+    Gathered,
+    Input,
+    Plan,
+    Unpadded,
+    count_common,
+)
 from polyprobe.scoring.engine.prefix import Prefix, group_inputs
+from polyprobe.scoring.engine.tree import Tree, Trie, count_new, make_mask
 from polyprobe.scoring.engine.trial import Trial
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.messages import PolyprobeError
@@ -21,18 +31,25 @@ SOURCED = st.sets(st.tuples(IDS, st.sampled_from([(7,), (8, 9)])), min_size=1, m
 )
 
 
-@given(INPUTS)
-def test_a_trie_has_a_node_a_distinct_beginning_and_its_mask_the_ancestors(inputs):
-    trie = Trie(inputs)
-    beginnings = {row.ids[: k + 1] for row in inputs for k in range(len(row.ids))}
-    assert len(trie.ids) == len(beginnings)
-    seen = trie.mask(torch.device("cpu"), torch.float32)[0, 0] == 0
-    for row in inputs:
-        nodes = trie.nodes[row]
-        assert [trie.ids[n] for n in nodes] == list(row.ids)
-        assert [trie.depths[n] for n in nodes] == list(range(len(nodes)))
-        for depth, node in enumerate(nodes):
-            assert seen[node].nonzero().flatten().tolist() == nodes[: depth + 1]
+@given(INPUTS, st.integers(1, 12))
+def test_a_trie_has_a_node_a_distinct_beginning_and_its_mask_the_ancestors(inputs, chunk):
+    rows = sorted(inputs)
+    beginnings = sorted({row.ids[: k + 1] for row in rows for k in range(len(row.ids))})
+    trie, n = Trie(rows), len(beginnings)
+    assert trie.ids.tolist() == [ids[-1] for ids in beginnings]
+    assert trie.depths.tolist() == [len(ids) - 1 for ids in beginnings]
+    nodes = np.arange(n)
+    seen = make_mask(nodes, trie.ends, n, torch.device("cpu"), torch.float32)[0, 0] == 0
+    for number, row in enumerate(rows):
+        depths = np.arange(len(row.ids))
+        path = trie.find(np.full(len(depths), number), depths).tolist()
+        assert [beginnings[node] for node in path] == [row.ids[: k + 1] for k in depths]
+        for depth, node in enumerate(path):
+            assert seen[node].nonzero().flatten().tolist() == path[: depth + 1]
+    with mock.patch.object(tree, "CHUNK", chunk):
+        sizes = dict(count_new(rows))
+    assert [*sizes] == rows
+    assert [*np.cumsum([*sizes.values()])] == [len(Trie(rows[: k + 1])) for k in range(len(rows))]
 
 
 @given(IDS, IDS)
@@ -75,7 +92,29 @@ def test_batches_hold_every_input_once_within_the_budget(kind, inputs, most):
     path = kind(Unrun())
     batches = list(path.batches(inputs, lambda: most))
     assert sorted(row for batch in batches for row in batch) == sorted(inputs)
-    assert all(path.size(batch) <= most or len(batch) == 1 for batch in batches)
+    for k, batch in enumerate(batches):
+        size = path.size(batch)
+        if kind is Tree:  # tokens of the batch before are cached
+            size = path.count(batches[: k + 1]) - path.count(batches[:k])
+        assert size <= most or len(batch) == 1
+    assert kind is not Tree or path.count(batches) == len(Trie(sorted(inputs)))
+
+
+@given(INPUTS, st.integers(1, 12))
+@settings(max_examples=30, deadline=None)
+def test_behind_cached_tokens_states_are_those_of_single_sentences(scorers, inputs, most):
+    """No token is run twice, whatever the budget."""
+    network, plan = scorers("llama").engine.network, Plan()
+    for row in inputs:
+        plan.read(row, range(len(row.ids)), row.ids)
+    path = Tree(network)
+    with mock.patch.object(network, "run", wraps=network.run) as run:
+        logs = path.read_logs(plan, inputs, budget=most)
+    sizes = [call.kwargs["input_ids"].numel() for call in run.call_args_list]
+    assert sum(sizes) == len(Trie(sorted(inputs)))
+    assert max(sizes) <= most
+    want = torch.cat([Unpadded(network).read_logs(plan, [row]) for row in inputs])
+    assert (logs - want).abs().max() < 2e-5
 
 
 def test_a_falling_budget_holds_from_the_next_batch_on():

@@ -3,6 +3,7 @@
 import json
 import platform
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -12,15 +13,16 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.scoring.decoding import decode
 from polyprobe.scoring.engine import kernels, trial
-from polyprobe.scoring.engine.forward import Input, Trie
-from polyprobe.scoring.engine.kernels import BLOCK, Kernels, faster_product, split_into_blocks
+from polyprobe.scoring.engine.forward import Input
+from polyprobe.scoring.engine.kernels import BLOCK, Blocks, Kernels, faster_product
+from polyprobe.scoring.engine.tree import Trie, make_mask
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.messages import PolyprobeError
 from tests.scoring.queries import QUERIES
 
 CPU = torch.device("cpu")
 IDS = st.lists(st.integers(0, 3), min_size=1, max_size=9).map(tuple)
-TRIES = st.sets(IDS, min_size=40, max_size=90).map(lambda ids: Trie([Input(i) for i in ids]))
+TRIES = st.sets(IDS, min_size=40, max_size=90).map(lambda ids: Trie(sorted(Input(i) for i in ids)))
 
 
 @pytest.fixture
@@ -47,44 +49,61 @@ def count_calls(module, name, monkeypatch):
     return calls
 
 
-@given(TRIES)
+@st.composite
+def parts(draw):
+    """Draw a trie, the nodes of a part of it with their ancestors, and the number of the former."""
+    trie = draw(TRIES)
+    start = draw(st.integers(0, len(trie) - 1))
+    stop = draw(st.integers(start + 1, len(trie)))
+    ancestors = np.flatnonzero(trie.ends[:start] > start)
+    return trie, np.concatenate([ancestors, np.arange(start, stop)]), stop - start
+
+
+@given(parts())
 @settings(deadline=None, max_examples=30)
-def test_the_keys_of_a_part_are_all_that_its_nodes_see(trie):
-    n, nodes, keys, filled = split_into_blocks(trie.ends, CPU)
-    seen = trie.mask(CPU, torch.float32)[0, 0] == 0
-    assert nodes.flatten()[:n].tolist() == list(range(len(trie.ids)))
-    for part, row, of_none in zip(nodes.tolist(), keys, filled[:, 0], strict=True):
+def test_the_keys_of_a_block_are_all_that_its_nodes_see(part):
+    trie, keys, n = part
+    blocks = Blocks(keys, trie.ends[keys], n, CPU)
+    seen = make_mask(keys, trie.ends[keys], n, CPU, torch.float32)[0, 0] == 0
+    assert blocks.nodes.flatten()[:n].tolist() == list(range(n))
+    for nodes, row, of_none in zip(blocks.nodes, blocks.keys, blocks.padding[:, 0], strict=True):
         own = set(row[~of_none].tolist())
         assert len(own) == (~of_none).sum()
-        ancestors = {k for node in part for k in seen[node].nonzero().flatten().tolist()}
-        assert ancestors <= own
-        assert own - ancestors == set()
+        assert own == {k for node in nodes for k in seen[node].nonzero().flatten().tolist()}
 
 
 @pytest.mark.parametrize("mask", ["float", "bool", "of each head", "float16"])
 @pytest.mark.parametrize("key_heads", [4, 2])
-def test_attention_in_blocks_is_that_over_the_whole_trie(mask, key_heads, monkeypatch):
+@pytest.mark.parametrize("gathers", [True, False])
+@pytest.mark.parametrize("start", [0, 100])
+def test_attention_in_blocks_is_that_over_the_whole_trie(
+    mask, key_heads, gathers, start, monkeypatch
+):
     torch.manual_seed(1)
     dtype = torch.float16 if mask == "float16" else torch.float32
     trie = Trie([Input((1, 2, k, *divmod(k, 7), j)) for k in range(40) for j in range(3)])
-    n = len(trie.ids)
+    keys = np.concatenate(
+        [np.flatnonzero(trie.ends[:start] > start), np.arange(start, len(trie))]
+    )
+    n, n_keys, ends = len(trie) - start, len(keys), trie.ends[keys]
     assert n % BLOCK
+    monkeypatch.setattr(kernels, "COPY", 0 if gathers else 99)
     query = torch.randn(1, 4, n, 8, dtype=dtype)
-    key, value = (torch.randn(1, key_heads, n, 8, dtype=dtype) for _ in range(2))
-    seen = trie.mask(CPU, dtype)
+    key, value = (torch.randn(1, key_heads, n_keys, 8, dtype=dtype) for _ in range(2))
+    seen = make_mask(keys, ends, n, CPU, dtype)
     if mask == "bool":
         seen = seen == 0
     if mask == "of each head":  # a bias by distance, as ALiBi's
-        seen = seen + torch.randn(1, 4, n, n)
+        seen = seen + torch.randn(1, 4, n, n_keys)
     options = {"enable_gqa": key_heads != 4, "scale": 0.3}
     want = scaled_dot_product_attention(query, key, value, attn_mask=seen, **options)
     kernel = Kernels()
     kernel.blockwise = True
     picked = count_calls(kernels, "_pick", monkeypatch)
-    with kernel, kernel.for_trie(trie.ends, CPU):
+    with kernel, kernel.for_trie(keys, ends, n, CPU):
         got = scaled_dot_product_attention(query, key, value, attn_mask=seen, **options)
     torch.testing.assert_close(got, want, atol=1e-6 if dtype == torch.float32 else 2e-3, rtol=0)
-    assert len(picked) == 3  # query, key and value
+    assert len(picked) == 3 * gathers  # query, key and value
     assert all(len(of_parts) > 1 for _, of_parts in picked)
     assert kernel.blocks is None
 
@@ -93,8 +112,8 @@ def test_other_attention_is_left_alone(onednn):
     """No mask, a mask of another shape, several rows: not that of the trie."""
     onednn.blockwise = True
     trie = Trie([Input((1, k)) for k in range(BLOCK + 5)])
-    n = len(trie.ids)
-    with onednn.for_trie(trie.ends, CPU):
+    n = len(trie)
+    with onednn.for_trie(np.arange(n), trie.ends, n, CPU):
         for rows, mask in ((1, None), (2, torch.zeros(2, 1, n, n)), (1, torch.zeros(1, 1, n, 1))):
             states = [torch.randn(rows, 2, n, 4) for _ in range(3)]
             got = scaled_dot_product_attention(*states, attn_mask=mask)
