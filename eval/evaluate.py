@@ -23,7 +23,7 @@ from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import check_object, name_of
 from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, ScorerOptions, is_name
 from polyprobe.scoring.scorers.shots import Shots
-from polyprobe.system.devices import limit_threads
+from polyprobe.system.devices import device_of, limit_threads
 from polyprobe.system.files import locked
 from polyprobe.system.messages import PolyprobeError, report
 from polyprobe.system.options import check_keywords, collect_options, with_keywords
@@ -207,7 +207,7 @@ class Evaluation(NamedTuple):
             "scoring": scoring,
             "bos": scorer.bos,
             "dtype": loaded.dtype,
-            "device": network.device.type if network else SERVED,
+            "device": device_of(network).type if network else SERVED,
             "attention": attention or SERVED,
             "path": scorer.path,
             "batch_tokens": scorer.engine.batch_tokens,

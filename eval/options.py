@@ -169,8 +169,13 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
     )
 
     def check(self) -> None:
-        """Refuse free decoding elsewhere."""
+        """Refuse free decoding, and a divided model, in several processes."""
         super().check()
+        if self.distributor and self.device_map:
+            raise PolyprobeError(
+                "--device-map auto uses all devices of this machine for a single model; leave "
+                f"--{self.distributor} out"
+            )
         if self.distributor and self.scoring == FREE:
             text = f"--scoring {FREE} decodes in one process; leave --{self.distributor} out"
             raise PolyprobeError(text)

@@ -21,7 +21,7 @@ from polyprobe.system.text import clean_field
 
 from .chat import Chat, describe_messages, render_chat
 from .model_objects import check_object, configuration_of, identify_object, name_of, unwrap_model
-from .options import ANSWER, PRODUCTS, SERVED, ScorerOptions, is_name
+from .options import ANSWER, HALF, PRODUCTS, SERVED, ScorerOptions, is_name
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .scorers.answers import ServedAnswerScorer
 from .scorers.letters import ServedLettersScorer
@@ -151,6 +151,8 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
     keywords |= {"dtype": precision}
     if rounding:
         keywords |= quantized.loading_options(options.quantize, precision, device)
+    if options.device_map:
+        keywords |= {"device_map": options.device_map}
     network = _load_weights(family, parts.base, keywords, options)
     if code:
         code.check_run(network)
@@ -160,7 +162,7 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
         dtype = str(network.dtype).removeprefix("torch.")
     if parts.adapter:
         network = adapters.apply_adapter(network, parts.adapter, kind)
-    if not rounding:
+    if not (rounding or options.device_map):
         try:
             network.to(device)
         except RuntimeError as error:
@@ -370,8 +372,9 @@ def _engage(
             f"{one_line(error)})"
         ) from error
     if options.product and not scorer.engine.fix_product(options.product):
+        place = "" if options.product == HALF else " on a CPU for which torch has it"
         raise PolyprobeError(
-            f"--product {options.product} needs a float32 model on a CPU for which torch has it, "
-            f"and the same scores; use --product {PRODUCTS[0]}"
+            f"--product {options.product} needs a float32 model{place}, and the same scores; "
+            f"use --product {PRODUCTS[0]}"
         )
     return scorer

@@ -56,6 +56,15 @@ def check_adapter_kind(kind: Any) -> None:
         )
 
 
+def check_loaded(model: Any, remedy: str) -> None:
+    """Refuse a model of which accelerate keeps weights in memory or on disk until they are used."""
+    if any(weight.is_meta for weight in model.parameters()):
+        raise PolyprobeError(
+            f"the model '{model.config.name_or_path}' does not fit on the devices, and some of its "
+            f"weights are elsewhere; {remedy}"
+        )
+
+
 def configuration_of(model: Any) -> Any:
     """Return the configuration that a checkpoint of the model would have."""
     config = copy(model.config)
@@ -100,6 +109,7 @@ def identify_object(model: Any, tokenizer: Any) -> str:
     """Return a hash of weights, configuration, adapters and tokenizer, instead of a revision."""
     # It does not see code: hooks, replaced methods and classes of the same name are not part of it.
     network = unwrap_model(model)
+    check_loaded(network, "give its name with device_map='auto'")
     settings = {
         name: value
         for name, value in configuration_of(network).to_dict().items()

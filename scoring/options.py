@@ -49,9 +49,10 @@ ADAPTER = "adapter_config.json"  # only adapters of PEFT have it
 QUANTIZED = ("8bit", "4bit")
 EMBEDDED = ("geolm",)  # models in scoring/embedded
 SERVED = "served"  # the value of settings that only the server knows
-# What computes matrix products in float32 on a CPU. torch's own is MKL on x86, which on AMD's Zen 5
-# is half as fast as oneDNN (bench/engine).
-PRODUCTS = ("torch", "onednn")
+# What computes matrix products in float32. torch's own is MKL on x86 CPUs, which on AMD's Zen 5 is
+# half as fast as oneDNN (bench/engine); `HALF` rounds the factors.
+HALF = "bfloat16"
+PRODUCTS = ("torch", "onednn", HALF)
 MOST_TOKENS = 2**16  # of a batch; larger ones are not faster on any device
 
 
@@ -221,11 +222,18 @@ class ScorerOptions(ScoringOptions):
         choices=BOS,
     )
     device: str = _local("auto", "auto, cpu, cuda, mps, cuda:1, …", check=check_device)
+    device_map: str | None = _local(
+        None,
+        "auto: accelerate divides the model between all GPUs, then memory and disk (default: the "
+        "whole model on one device).",
+        choices=("auto",),
+        excludes="--device",
+    )
     dtype: str = _local("float32", f"{', '.join(DTYPES)}.", choices=DTYPES)
     product: str | None = _local(
         None,
-        "Matrix products in float32 on a CPU: torch or onednn (default: onednn on AMD's "
-        "processors, torch on others).",
+        "Matrix products of a float32 model: torch, onednn (on a CPU) or bfloat16 (nothing else is "
+        "rounded); default: onednn on AMD's processors, torch elsewhere.",
         choices=PRODUCTS,
     )
     attention: str | None = _local(

@@ -41,6 +41,15 @@ def choose_device(device: str) -> "torch.device":
     return torch.device(device)
 
 
+def device_of(model: Any) -> "torch.device":
+    """Return the device of a model's inputs, also if accelerate has its weights elsewhere."""
+    import torch
+
+    hook = getattr(model.get_input_embeddings(), "_hf_hook", None)
+    device = getattr(hook, "execution_device", None)
+    return torch.device(model.device if device is None else device)
+
+
 def find_dtype(dtype: str) -> "torch.dtype":
     """Find the torch type of that name, one of DTYPES."""
     import torch

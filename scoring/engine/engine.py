@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
+from polyprobe.scoring.options import HALF
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.messages import PolyprobeError
 
@@ -72,7 +73,9 @@ class Engine:
         kernels = self.network.kernels
         if product != self.product and has_product(product, self.network.model):
             with kernels.replaced_by(product, kernels.blockwise):
-                agrees = self._trial.agrees(self.path)
+                # Rounded factors are compared with the model's own forward with rounded factors
+                trial = Trial(self.network, self._trial.tokens) if product == HALF else self._trial
+                agrees = trial.agrees(self.path)
             self.product = kernels.product = product if agrees else self.product
         return self.product == product
 

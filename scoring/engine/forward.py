@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from polyprobe.scoring.engine.kernels import TORCH, Kernels
+from polyprobe.scoring.options import HALF
+from polyprobe.system.devices import device_of
 
 Ids = tuple[int, ...]  # of tokens
 Progress = Callable[[int, int], None]  # called with (done, total)
@@ -97,12 +99,16 @@ class Network:
         self.trunk = self.find_trunk()
         self._output: Any = None
         self.kernels = Kernels()
-        self.full_precision = bool(model.dtype.itemsize > 2)  # more than 16 bits
+
+    @property
+    def full_precision(self) -> bool:
+        """Return whether weights and factors have more than 16 bits."""
+        return bool(self.model.dtype.itemsize > 2) and self.kernels.product != HALF
 
     @property
     def device(self) -> torch.device:
         """Return the device of the inputs."""
-        return self.model.device
+        return device_of(self.model)
 
     @property
     def vocabulary(self) -> int:

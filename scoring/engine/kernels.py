@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
-from polyprobe.scoring.options import PRODUCTS
+from polyprobe.scoring.options import HALF, PRODUCTS
+from polyprobe.system.devices import device_of
 
 # Nodes of a block of a trie: on a CPU their attention is smaller than the rest of a layer.
 BLOCK = 64
@@ -77,7 +78,7 @@ class Blocks:
 
 # The model is not changed, and its weights are not copied. Gradients are not supported.
 class Kernels(TorchFunctionMode):
-    """A context in which float32 products are oneDNN's and attention runs block by block."""
+    """A context with other products of float32, in which attention runs block by block."""
 
     product, blockwise = TORCH  # the product, and whether attention over a trie runs in blocks
     blocks: Blocks | None = None  # those of the trie that is run
@@ -105,12 +106,13 @@ class Kernels(TorchFunctionMode):
             self.blocks = None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if self.product == "onednn":
+        if self.product != TORCH[0]:
+            multiply = _multiply_half if self.product == HALF else _multiply
             if func is linear:
-                return _multiply(*args, **(kwargs or {}))
+                return multiply(*args, **(kwargs or {}))
             if func is torch.addmm and not kwargs:  # GPT-2's layers: bias, inputs, [in, out]
                 bias, inputs, weight = args
-                return _multiply(inputs, weight.t(), bias)
+                return multiply(inputs, weight.t(), bias)
         if func is scaled_dot_product_attention and self.blocks:
             return _attend(self.blocks, *args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
@@ -118,11 +120,25 @@ class Kernels(TorchFunctionMode):
 
 def _multiply(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Multiply by oneDNN, without a packed copy of the weight."""
-    if type(weight) not in _WEIGHTS or not weight.dtype == input.dtype == torch.float32:
+    if not _is_plain(input, weight):
         return linear(input, weight, bias)
     # An operator of torch that is not documented
     product: Tensor = torch.ops.mkldnn._linear_pointwise(input, weight, bias, "none", [], "")
     return product
+
+
+# torch's own setting (`torch.backends.mkldnn.matmul.fp32_precision`) needs AMX: elsewhere oneDNN
+# stays in float32 without a word.
+def _multiply_half(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Multiply in bfloat16; the weight is rounded in each call."""
+    if not _is_plain(input, weight):
+        return linear(input, weight, bias)
+    product = linear(input.bfloat16(), weight.bfloat16()).float()
+    return product if bias is None else product + bias
+
+
+def _is_plain(input: Tensor, weight: Tensor) -> bool:
+    return type(weight) in _WEIGHTS and weight.dtype == input.dtype == torch.float32
 
 
 def _attend(
@@ -185,8 +201,10 @@ def has_product(product: str, model: Any) -> bool:
     """Return whether the model's weights can be multiplied in this way here."""
     if product == PRODUCTS[0]:
         return True
-    if model.dtype != torch.float32 or model.device.type != "cpu":
+    if model.dtype != torch.float32 or (product != HALF and device_of(model).type != "cpu"):
         return False
+    if product == HALF:
+        return True
     try:
         unit = torch.ones(1, 1)
         return bool(torch.backends.mkldnn.is_available() and _multiply(unit, unit).item() == 1)

@@ -97,7 +97,7 @@ class Stack:
                 states.append(run_nodes(network, trie, keys, len(nodes), self._cache))
                 # The ancestors of the next node, or those of the last one and itself
                 kept = np.flatnonzero(trie.ends[keys] > min(start, len(trie) - 1))
-                self._keep(torch.tensor(kept, device=network.device))
+                self._keep(torch.tensor(kept))
                 keys = keys[kept]
         except BaseException:
             self.clear()  # some layers may be ahead of others
@@ -108,6 +108,8 @@ class Stack:
 
     def _keep(self, tokens: Tensor | slice) -> None:
         for layer in self._cache.layers:
+            if isinstance(tokens, Tensor):  # layers may be on several devices
+                tokens = tokens.to(layer.keys.device)
             layer.keys, layer.values = layer.keys[:, :, tokens], layer.values[:, :, tokens]
 
 

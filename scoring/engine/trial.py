@@ -52,9 +52,10 @@ class Trial:
 
     def __init__(self, network: Network, tokens: int) -> None:
         self._network = network
-        self._tokens = tokens
+        self.tokens = tokens
         self._plan = make_probe(network)
         # A new network has torch's own operators.
+        self._operators = network.kernels.product, False
         path = Unpadded(network)
         logs = [path.read_logs(self._plan, [row]) for row in self._plan.reads]
         self._reference = torch.cat(logs)
@@ -86,14 +87,14 @@ class Trial:
 
     def agrees(self, path: ForwardPath) -> bool:
         """Return whether the path's answers are the model's own, up to rounding."""
-        difference = self._measure_difference(path, self._tokens)
+        difference = self._measure_difference(path, self.tokens)
         if self._network.full_precision and not AGREE_BELOW < difference <= DISAGREE_ABOVE:
             return difference <= AGREE_BELOW  # without the model's tolerance, which takes time
         return difference <= self._tolerance
 
     @cached_property
     def _tolerance(self) -> float:
-        with self._network.kernels.replaced_by(*TORCH):
+        with self._network.kernels.replaced_by(*self._operators):
             rounding = 4 * self._measure_difference(Full(self._network), 0)
         if self._network.full_precision:
             return min(DISAGREE_ABOVE, max(AGREE_BELOW, rounding))

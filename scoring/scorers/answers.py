@@ -103,8 +103,9 @@ class AnswerScorer(FirstPieceScorer):
             pad_token_id=self.engine.network.pad,
             decoder_start_token_id=batch[0].ids[0],
         )
-        ids = torch.tensor([row.source or row.ids for row in batch], device=self.model.device)
-        start = torch.tensor([row.ids for row in batch], device=self.model.device)
+        device = self.engine.network.device
+        ids = torch.tensor([row.source or row.ids for row in batch], device=device)
+        start = torch.tensor([row.ids for row in batch], device=device)
         options = {"decoder_input_ids": start} if batch[0].source else {}
         previous, self.model.generation_config = self.model.generation_config, GenerationConfig()
         try:  # `generate` adds the model's own settings to the given ones

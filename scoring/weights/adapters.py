@@ -4,7 +4,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from polyprobe.scoring.model_objects import check_adapter_kind, unwrap_model
+from polyprobe.scoring.model_objects import check_adapter_kind, check_loaded, unwrap_model
 from polyprobe.scoring.options import ADAPTER, check_adapter
 from polyprobe.system.messages import PolyprobeError
 
@@ -34,6 +34,7 @@ def apply_adapter(network: Any, adapter: Place, kind: Any) -> Any:
     from peft import PeftModel
     from peft.utils import load_peft_weights
 
+    check_loaded(network, "merge the adapter (merge_and_unload) and give the merged model")
     folder = _find_folder(adapter)
     with one_line_errors(adapter):
         weights = load_peft_weights(str(folder), device="cpu")

@@ -66,7 +66,8 @@ def test_functions_have_the_options_in_their_signatures():
 
 def test_every_option_but_those_that_change_no_score_is_in_run_json():
     """An option is a setting of its own, part of `scoring`, or in `further`."""
-    of_work = {"languages", "batch_tokens", "devices", "ray", "threads", "cache", "price"}
+    of_work = {"languages", "batch_tokens", "device_map", "devices", "ray", "threads", "cache"}
+    of_work |= {"price"}
     in_further = {"adapter", "quantize", "trust_remote_code", "product", "server", "tokenizer"}
     in_further |= {"final_stop", "shots"}
     in_scoring = {

@@ -31,7 +31,24 @@ MISTAKES = {
         "dtype": "fp16"
     },
     "unknown --device 'gpu'; did you mean 'cuda'? auto: the GPU if any": {"device": "gpu"},
-    "unknown --product 'mkl'; known: torch, onednn": {"product": "mkl"},
+    "unknown --product 'mkl'; known: torch, onednn, bfloat16": {"product": "mkl"},
+    "unknown --device-map 'balanced'; known: auto": {"device_map": "balanced"},
+    "--device and --device-map were both given; choose one": {
+        "device": "cpu",
+        "device_map": "auto",
+    },
+    "--device-map auto uses all devices of this machine for a single model; leave --devices out": {
+        "devices": 2,
+        "device_map": "auto",
+    },
+    "--device-map auto uses all devices of this machine for a single model; leave --ray out": {
+        "ray": "local",
+        "device_map": "auto",
+    },
+    "--device-map is for models in this process; with --server set it where the server is": {
+        "server": "http://127.0.0.1:9",
+        "device_map": "auto",
+    },
     "--attention flex_attention cannot be used: it compiles a kernel for every shape of a batch": {
         "attention": "flex_attention"
     },
