@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,7 +17,8 @@ from polyprobe.system.messages import PolyprobeError
 from .forward import Forecast, ForwardPath, Input, Network, Plan, Progress
 from .kernels import has_product
 from .tree import MAX_NODES, Tree
-from .trial import SMALLEST, Trial, find_window
+from .trial import SMALLEST, Trial
+from .windows import find_limit, find_window
 
 # Places whose logits exist at once: enough for a matrix product at full speed, and on a GPU, where
 # calls are slower than memory, a gigabyte of logits.
@@ -43,6 +44,8 @@ class Engine:
     """A model, the path of its inputs, and the token budget of a batch."""
 
     exact = True  # whether every read has a value
+    # Whether runs share their beginnings; the model must then be the same in all of them
+    shares = False
 
     def __init__(
         self,
@@ -61,8 +64,6 @@ class Engine:
         self.product = network.kernels.product  # one of `PRODUCTS`
         window = find_window(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
-        # The mask of a trie and the cache of a prefix know no window: longer inputs are plain rows.
-        self._long_path = trial.padded() if self._window < math.inf else self.path
         gpu_places = 0 if network.device.type == "cpu" else GPU_LOGITS // network.vocabulary
         self._head_places = max(PLACES, gpu_places)
         # Halved whenever memory runs out
@@ -92,9 +93,9 @@ class Engine:
 
     def forecast(self, plan: Plan) -> Forecast:
         """Return the work of a plan; tokens include padding."""
-        parts = [(path, [*batches]) for path, batches in self._batches(plan)]
-        n_tokens = sum(path.count(batches) for path, batches in parts)
-        return Forecast(sum(len(x) for _, x in parts), len(plan.reads), n_tokens)
+        counts = [path.count(batches) for path, batches in self._batches(plan)]
+        calls, tokens = map(sum, zip(*counts, strict=True))
+        return Forecast(calls, len(plan.reads), tokens)
 
     def run(self, plan: Plan, values: ReadValues, progress: Progress) -> np.ndarray:
         """Compute each read's value, float32; progress is called with (inputs done, inputs)."""
@@ -103,8 +104,7 @@ class Engine:
         for path, batches in self._batches(plan):
             compute = partial(self._compute_states, path, plan)
             pending: list[BatchStates] = []
-            parts = (x for batch in batches for x in self.run_parts(batch, compute, path))
-            for part, states in parts:
+            for part, states in self._run_batches(path, batches, compute):
                 pending.append(states)
                 if sum(len(entry.states) for entry in pending) >= self._head_places:
                     self._read_out(path, plan, pending, values, results)
@@ -125,8 +125,31 @@ class Engine:
         self, plan: Plan, compute: Callable[[list[Input]], Read]
     ) -> Iterator[tuple[list[Input], Read]]:
         """Yield batches of all inputs with what `compute` makes of each."""
-        for batch in self.path.batches(plan.reads, lambda: self.batch_tokens):
-            yield from self.run_parts(batch, compute)
+        batches = self.path.batches(plan.reads, lambda: self.batch_tokens)
+        yield from self._run_batches(self.path, batches, compute)
+
+    def _run_batches(
+        self,
+        path: ForwardPath,
+        batches: Iterable[list[Input]],
+        compute: Callable[[list[Input]], Read],
+    ) -> Iterator[tuple[list[Input], Read]]:
+        try:
+            for batch in batches:
+                yield from self.run_parts(batch, compute, path)
+        finally:
+            if not self.shares:
+                path.forget()
+
+    @cached_property
+    def _reaches(self) -> bool:
+        """Return whether the path agrees with the model beyond its attention window."""
+        return self._trial.reaches(self.path, int(self._window))
+
+    @cached_property
+    def _long_path(self) -> ForwardPath:
+        """Return the path of inputs beyond the window: plain rows."""
+        return self._trial.padded()
 
     def run_parts(
         self,
@@ -158,10 +181,13 @@ class Engine:
                 yield from self.run_parts(part, compute, path)
 
     def _batches(self, plan: Plan) -> Iterator[tuple[ForwardPath, Iterator[list[Input]]]]:
-        within = [row for row in plan.reads if len(row.ids) <= self._window]
-        beyond = [row for row in plan.reads if len(row.ids) > self._window]
-        for path, inputs in ((self.path, within), (self._long_path, beyond)):
-            yield path, path.batches(inputs, lambda: self.batch_tokens)
+        limit = self._window
+        if any(len(row.ids) > limit for row in plan.reads) and self._reaches:
+            limit = find_limit(self.network.model.config)
+        within = [row for row in plan.reads if len(row.ids) <= limit]
+        yield self.path, self.path.batches(within, lambda: self.batch_tokens)
+        if beyond := [row for row in plan.reads if len(row.ids) > limit]:
+            yield self._long_path, self._long_path.batches(beyond, lambda: self.batch_tokens)
 
     @torch.inference_mode()
     def _compute_states(self, path: ForwardPath, plan: Plan, batch: list[Input]) -> BatchStates:

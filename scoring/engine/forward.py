@@ -71,10 +71,14 @@ class Plan:
 
 def count_common(first: Ids, second: Ids) -> int:
     """Count the ids of the common beginning."""
-    shorter = min(len(first), len(second))
-    if first[:shorter] == second[:shorter]:
-        return shorter
-    return next(k for k in range(shorter) if first[k] != second[k])
+    start, stop = 0, min(len(first), len(second))
+    while start < stop:  # halves are compared without a loop over tokens
+        middle = (start + stop + 1) // 2
+        if first[start:middle] == second[start:middle]:
+            start = middle
+        else:
+            stop = middle - 1
+    return start
 
 
 # Logits of every position, [inputs, tokens, vocabulary], are most of the work of a small model and
@@ -227,9 +231,13 @@ class ForwardPath(ABC):
         """Return the number of tokens of a batch, padding included."""
         return max(row.length for row in batch) * len(batch)
 
-    def count(self, batches: Iterable[Sequence[Input]]) -> int:
-        """Return the number of tokens of all batches, which `batches` has yielded."""
-        return sum(map(self.size, batches))
+    def count(self, batches: Iterable[Sequence[Input]]) -> tuple[int, int]:
+        """Count batches, as they are yielded, and their tokens."""
+        sizes = [*map(self.size, batches)]
+        return len(sizes), sum(sizes)
+
+    def forget(self) -> None:  # noqa: B027
+        """Forget what a later call could share with earlier ones."""
 
     @abstractmethod
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, np.ndarray]:

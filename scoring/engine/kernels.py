@@ -62,18 +62,18 @@ class Blocks:
         self.padding = torch.tensor(places >= sizes[:, None], device=device)[:, None]
         nodes = torch.arange(len(seen) * BLOCK, device=device).clamp(max=n - 1)
         self.nodes = nodes.view(-1, BLOCK)
-        self._mask = self._picked = torch.empty(0)
+        self._masks: dict[int, tuple[Tensor, Tensor]] = {}  # with what is picked of each
 
     def pick_mask(self, mask: Tensor) -> Tensor:
         """Return what each block sees of a mask [1, heads, n, keys]: [blocks, heads, BLOCK, keys]."""
-        if mask is not self._mask:  # layers share masks
+        if id(mask) not in self._masks:  # layers share masks
             picked = mask.expand(1, -1, *mask.shape[2:])[0]
             picked = picked[:, self.nodes[:, :, None], self.keys[:, None]]
             hidden = False if mask.dtype == torch.bool else torch.finfo(mask.dtype).min
             # Blocks take the place of the batch, so that one call computes all of them.
             picked = picked.masked_fill(self.padding, hidden).transpose(0, 1)
-            self._mask, self._picked = mask, picked
-        return self._picked
+            self._masks[id(mask)] = mask, picked
+        return self._masks[id(mask)][1]
 
 
 # The model is not changed, and its weights are not copied. Gradients are not supported.

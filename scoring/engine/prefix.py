@@ -8,10 +8,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from polyprobe.scoring.engine.beginning import (
+    Beginning,
+    copy_cache,
+    find_beginning,
+    select_rows,
+)
 from polyprobe.scoring.engine.forward import ForwardPath, Ids, Input, Network, Plan, count_common
 
-# Everything that a state depends on: the encoder's ids, and the decoder's up to its place.
-Beginning = tuple[Ids, Ids]
+CACHED = 32  # cached tokens of a row count as one that is run: they take memory
 
 
 class PrefixGroup(NamedTuple):
@@ -19,6 +24,7 @@ class PrefixGroup(NamedTuple):
 
     length: int
     rows: list[Input]
+    shared: int = 0  # the number of ids that other groups share, and that are cached
 
     @property
     def leaves(self) -> list[Input]:
@@ -37,12 +43,12 @@ class PrefixGroup(NamedTuple):
 
     @property
     def front(self) -> int:
-        """Return the number of shared tokens; the encoder's count too."""
-        return self.length + len(self.rows[0].source)
+        """Return the number of ids that run once for all rows; the encoder's count too."""
+        return self.length - self.shared + len(self.rows[0].source)
 
 
-# For decoders that take no mask over a trie, and for encoder-decoders, whose decoders derive
-# distances from positions in the row.
+# For decoders that take no mask over a trie, also those with recurrent states, and for
+# encoder-decoders, whose decoders derive distances from positions in the row.
 class Prefix(ForwardPath):
     """A prompt's beginning or an encoder's source runs once; all candidates use its cache."""
 
@@ -52,21 +58,43 @@ class Prefix(ForwardPath):
     def __init__(self, network: Network) -> None:
         super().__init__(network)
         self._lengths: dict[Input, int] = {}  # of the groups that `batches` last made
+        self._shared = 0  # tokens of the beginning of all inputs of a batch, while it is run
+        self._beginning = Beginning()
+
+    def forget(self) -> None:
+        """Forget the beginning that a later call could share."""
+        self._beginning.clear()
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield groups of inputs; groups of similar shape share a batch."""
+        families: dict[Ids, list[Input]] = {}  # inputs that begin with the same piece
+        for row in inputs:
+            is_long = len(row.ids) > Beginning.piece and not row.source
+            families.setdefault(row.ids[: Beginning.piece * is_long], []).append(row)
+        self._lengths = {}
+        try:
+            for rows in families.values():
+                self._shared = len(find_beginning(rows))
+                groups = group_inputs(rows)
+                self._lengths |= {row: group.length for group in groups for row in group.rows}
+                yield from self._join([x._replace(shared=self._shared) for x in groups], budget)
+        finally:
+            self._shared = 0
+
+    def _join(self, groups: list[PrefixGroup], budget: Callable[[], int]) -> Iterator[list[Input]]:
         batch: list[Input] = []
         front = n_rows = width = 0  # tokens of prefixes, rows behind them, and the longest of these
-        groups = sorted(group_inputs(inputs), key=lambda g: (g.length, g.longest), reverse=True)
-        self._lengths = {row: group.length for group in groups for row in group.rows}
+        groups = sorted(groups, key=lambda g: (g.length, g.longest), reverse=True)
+        cached = self._shared // CACHED  # of each row, in tokens that are run
         for part in (part for group in groups for part in _parts(group, budget)):
             n_leaves = len(part.leaves)
-            widest = max(width, part.longest)
-            if batch and front + part.front + (n_rows + n_leaves) * widest > budget():
+            widest = max(width, part.longest + cached)
+            part_front = part.front + cached
+            if batch and front + part_front + (n_rows + n_leaves) * widest > budget():
                 yield batch
                 batch, front, n_rows, width = [], 0, 0, 0
             batch.extend(part.rows)
-            front, n_rows, width = front + part.front, n_rows + n_leaves, max(width, part.longest)
+            front, n_rows, width = front + part_front, n_rows + n_leaves, max(width, widest)
         if batch:
             yield batch
 
@@ -78,9 +106,11 @@ class Prefix(ForwardPath):
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, np.ndarray]:
         """Compute the states at the batch's reads, one for all inputs with the same beginning."""
-        outputs: list[Tensor] = []
-        numbers: dict[Beginning, int] = {}
         groups = sorted(self._groups(batch), key=lambda g: g.length)
+        shared = groups[0].shared
+        self._beginning.run(self.network, batch[0].ids[:shared], lambda: None)
+        outputs = [states[0] for states in self._beginning.states]
+        numbers: dict[tuple[Ids, Ids], int] = {}
         by_length = groupby(groups, key=lambda g: g.length)
         for states, rows in (run for _, same in by_length for run in self._run(list(same))):
             before, width = sum(map(len, outputs)), states.shape[1]
@@ -88,10 +118,10 @@ class Prefix(ForwardPath):
                 for p in range(start, min(len(row.ids), start + width)):
                     number = before + k * width + p - start
                     # The first of equal beginnings, so that equal reads are equal to the last bit.
-                    numbers.setdefault((row.source, row.ids[: p + 1]), number)
+                    numbers.setdefault((row.source, row.ids[shared : p + 1]), number)
             outputs.append(states.flatten(0, 1))
         read_numbers = [
-            numbers[row.source, row.ids[: p + 1]]
+            p if p < shared else numbers[row.source, row.ids[shared : p + 1]]
             for row in batch
             for p in plan.reads[row].positions
         ]
@@ -102,30 +132,36 @@ class Prefix(ForwardPath):
         """Return the groups of `batches`; grouping a batch alone could give others."""
         if not all(row in self._lengths for row in batch):
             return group_inputs(batch)
-        groups: dict[Beginning, PrefixGroup] = {}
+        shared = 0 if torch.is_grad_enabled() else self._shared  # weights change between batches
+        groups: dict[tuple[Ids, Ids], PrefixGroup] = {}
         for row in sorted(batch):
             length = self._lengths[row]
             beginning = row.source, row.ids[:length]
-            groups.setdefault(beginning, PrefixGroup(length, [])).rows.append(row)
+            groups.setdefault(beginning, PrefixGroup(length, [], shared)).rows.append(row)
         return list(groups.values())
 
     def _run(self, groups: list[PrefixGroup]) -> Iterator[tuple[Tensor, list[tuple[Input, int]]]]:
         """Yield states of groups of one prefix length, [rows, tokens, width]."""
         # With each row comes the position at which it begins in its input
         fronts = [group.rows[0] for group in groups]
-        length = groups[0].length
+        length, shared = groups[0].length, groups[0].shared
         ends = [(k, row) for k, group in enumerate(groups) for row in group.leaves]
         encoded = self.network.encode(fronts)
-        ids = self.network.ids([row.ids[:length] for row in fronts])
-        output = self.network.run(input_ids=ids, use_cache=True, **encoded)
-        yield output[0], [(row, 0) for row in fronts]
+        cache = copy_cache(self._beginning.cache, torch.zeros(len(fronts), dtype=torch.long))
+        if length > shared:
+            ids = self.network.ids([row.ids[shared:length] for row in fronts])
+            output = self.network.run(
+                input_ids=ids, past_key_values=cache, use_cache=True, **encoded
+            )
+            cache = output.past_key_values
+            yield output[0], [(row, shared) for row in fronts]
         if not ends:
             return
-        parents = torch.tensor([k for k, _ in ends], device=self.network.device)
-        output.past_key_values.batch_select_indices(parents)
+        parents = torch.tensor([k for k, _ in ends])
+        select_rows(cache, parents)
         output = self.network.run(
             input_ids=self.network.ids([row.ids[length:] for _, row in ends]),
-            past_key_values=output.past_key_values,
+            past_key_values=cache,
             use_cache=True,
             **{name: tensor[parents] for name, tensor in encoded.items()},
         )
@@ -168,7 +204,8 @@ def _common(first: Input, second: Input, limit: int | None = None) -> int:
 def _parts(group: PrefixGroup, budget: Callable[[], int]) -> Iterator[PrefixGroup]:
     rest = group.rows
     while rest:
-        room = budget() - group.front
-        n = max(1, room // max(1, group.longest))
-        yield PrefixGroup(group.length, rest[:n])
+        # A long front leaves room too: each part runs it again
+        room = max(budget() - group.front, budget() // 2)
+        n = max(1, room // max(1, group.longest + group.shared // CACHED))
+        yield group._replace(rows=rest[:n])
         rest = rest[n:]

@@ -1,16 +1,21 @@
 """Tries: many sentences as one row, in parts behind the cached tokens that the next ones share."""
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from transformers import DynamicCache
 
+from polyprobe.scoring.engine.beginning import Beginning, find_beginning, keep_tokens
 from polyprobe.scoring.engine.forward import ForwardPath, Ids, Input, Network, Plan, count_common
+from polyprobe.scoring.engine.windows import SLIDING, find_window
 
 MAX_NODES = 4096  # of a part: the work of attention grows with the square
+FULL = "full_attention"  # the layers without a window
 CHUNK = 1024  # sentences that are compared at once
 
 
@@ -70,23 +75,28 @@ def align(rows: Sequence[Ids]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 class Stack:
-    """The last sentence that was run: tokens, states [tokens, width], keys and values."""
+    """The last sentence that was run: tokens, states [tokens, width], keys and values.
 
-    def __init__(self, step: Callable[[], int]) -> None:
-        self.step = step  # the number of nodes that are run at once, at most
-        self.clear()
+    `step` gives the number of nodes that are run at once, at most; all sentences have `shared`.
+    """
 
-    def clear(self) -> None:
-        """Forget the sentence."""
-        self._ids: Ids = ()
-        self._states: list[Tensor] = []
-        self._cache = DynamicCache()
+    def __init__(self, step: Callable[[], int], beginning: Beginning, shared: Ids = ()) -> None:
+        self.step, self._beginning, self._shared = step, beginning, shared
+        self._cache: Any = None
+
+    def _start(self, network: Network) -> None:
+        beginning = self._beginning
+        beginning.run(network, self._shared, DynamicCache)
+        self._ids, self._states = beginning.ids, [x[0] for x in beginning.states]
+        self._cache = copy.deepcopy(beginning.cache) if self._ids else DynamicCache()
 
     def run(self, network: Network, trie: Trie, first: Ids, last: Ids) -> Tensor:
         """Return the states of all nodes, [nodes, width]; `first` and `last` are the outer rows."""
+        if self._cache is None:
+            self._start(network)
         depth = count_common(self._ids, first)
-        self._keep(slice(depth))
-        states = [part[:depth] for part in self._states]
+        keep_tokens(self._cache, slice(depth))
+        states = [torch.cat(self._states)[:depth]] if depth else []
         keys = np.arange(depth)  # the nodes whose keys and values are cached
         try:
             start = depth
@@ -97,20 +107,14 @@ class Stack:
                 states.append(run_nodes(network, trie, keys, len(nodes), self._cache))
                 # The ancestors of the next node, or those of the last one and itself
                 kept = np.flatnonzero(trie.ends[keys] > min(start, len(trie) - 1))
-                self._keep(torch.tensor(kept))
+                keep_tokens(self._cache, torch.tensor(kept))
                 keys = keys[kept]
         except BaseException:
-            self.clear()  # some layers may be ahead of others
+            self._cache = None  # some layers may be ahead of others
             raise
         together = torch.cat(states)
         self._ids, self._states = last, [together[torch.tensor(keys, device=together.device)]]
         return together
-
-    def _keep(self, tokens: Tensor | slice) -> None:
-        for layer in self._cache.layers:
-            if isinstance(tokens, Tensor):  # layers may be on several devices
-                tokens = tokens.to(layer.keys.device)
-            layer.keys, layer.values = layer.keys[:, :, tokens], layer.values[:, :, tokens]
 
 
 def run_nodes(
@@ -118,10 +122,11 @@ def run_nodes(
 ) -> Tensor:
     """Return the states of the last n of the nodes `keys`; the cache holds the others."""
     device, nodes, ends = network.device, keys[-n:], trie.ends[keys]
+    mask = make_mask(keys, ends, n, device, network.model.dtype)
     with network.kernels.for_trie(keys, ends, n, device):
         output = network.run(
             input_ids=torch.tensor(trie.ids[None, nodes], device=device),
-            attention_mask=make_mask(keys, ends, n, device, network.model.dtype),
+            attention_mask=add_window(network, mask, trie.depths[keys]),
             position_ids=torch.tensor(trie.depths[None, nodes], device=device),
             past_key_values=cache,
             use_cache=cache is not None,
@@ -138,12 +143,25 @@ def make_mask(
     Its shape is [1, 1, n, keys]. It holds numbers instead of booleans, because some classes add it
     to their attention scores directly.
     """
-    numbers, ends = torch.tensor(keys, device=device), torch.tensor(ends, device=device)
+    numbers, after = (torch.tensor(x, dtype=torch.int32, device=device) for x in (keys, ends))
     nodes = numbers[-n:, None]
     mask = torch.zeros(n, len(keys), dtype=dtype, device=device)
     # The lowest number and not -inf: a class that adds two masks would get NaN.
-    hidden = (nodes < numbers) | (nodes >= ends)
+    hidden = (nodes < numbers) | (nodes >= after)
     return mask.masked_fill_(hidden, torch.finfo(dtype).min)[None, None]
+
+
+def add_window(network: Network, mask: Tensor, depths: np.ndarray) -> Any:
+    """Return the mask, or those of the kinds of layers if a node is beyond the sliding window."""
+    config = network.model.config.get_text_config()
+    window = getattr(config, SLIDING, None)
+    if not window or depths.max() < window or find_window(config) is None:
+        return mask
+    places = torch.tensor(depths, device=mask.device)
+    far = places[-mask.shape[2] :, None] - places >= window
+    near = mask.masked_fill(far, torch.finfo(mask.dtype).min)
+    kinds = getattr(config, "layer_types", None)
+    return near if kinds is None else {x: mask if x == FULL else near for x in {*kinds, FULL}}
 
 
 class Tree(ForwardPath):
@@ -157,14 +175,21 @@ class Tree(ForwardPath):
     def __init__(self, network: Network) -> None:
         super().__init__(network)
         self._stack: Stack | None = None  # while `batches` is read
+        self._beginning = Beginning()
+
+    def forget(self) -> None:
+        """Forget the tokens that a later call could share."""
+        self._beginning.clear()
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield the inputs in sorted order; the tokens that a batch adds are within the budget."""
-        self._stack = Stack(lambda: min(budget(), MAX_NODES))
+        rows = sorted(inputs)
+        shared = find_beginning(rows) if rows else ()
+        self._stack = Stack(lambda: min(budget(), MAX_NODES), self._beginning, shared)
         batch: list[Input] = []
-        size = 0
+        size = -len(shared)
         try:
-            for row, new in count_new(sorted(inputs)):
+            for row, new in count_new(rows):
                 if batch and size + new > self._stack.step():
                     yield batch
                     batch, size = [], 0
@@ -179,9 +204,10 @@ class Tree(ForwardPath):
         """Return the number of nodes of the batch's trie."""
         return sum(new for _, new in count_new(sorted(batch)))
 
-    def count(self, batches: Iterable[Sequence[Input]]) -> int:
-        """Return the number of nodes of the trie of all batches."""
-        return self.size([*chain.from_iterable(batches)])
+    def count(self, batches: Iterable[Sequence[Input]]) -> tuple[int, int]:
+        """Count batches and the nodes of the trie of all their inputs."""
+        rows = [*batches]
+        return len(rows), self.size([*chain.from_iterable(rows)])
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, np.ndarray]:
         """Compute the states of the trie's nodes that are read."""
@@ -191,7 +217,7 @@ class Tree(ForwardPath):
         if torch.is_grad_enabled():  # weights may change between batches
             states = run_nodes(self.network, trie, np.arange(len(trie)), len(trie), None)
         else:
-            stack = self._stack or Stack(lambda: MAX_NODES)
+            stack = self._stack or Stack(lambda: MAX_NODES, Beginning())
             states = stack.run(self.network, trie, rows[0].ids, rows[-1].ids)
         positions = [plan.reads[row].positions for row in batch]
         counts = [*map(len, positions)]

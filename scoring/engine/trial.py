@@ -14,6 +14,7 @@ from polyprobe.system.messages import PolyprobeError
 
 from .forward import ForwardPath, Full, Gathered, Input, Network, Plan, Unpadded, count_common
 from .kernels import TORCH, faster_product
+from .windows import find_window
 
 # Log-probabilities in float32 agree below the first difference and disagree above the second. In
 # between the tolerance is four times the difference that padding makes in the model's own forward.
@@ -28,18 +29,6 @@ HALF_PRECISION = 0.02
 # difference. Decoders do so by rounding alone (60 classes with random weights: 0 to 3e-6; encoders
 # 2e-2 to 3), a causal encoder not at all.
 CAUSAL_BELOW, CAUSAL_AT = 1e-4, 1e-6
-# Names of the setting that limits how many tokens a layer looks back.
-WINDOWS = (
-    "sliding_window",
-    "sliding_window_size",
-    "attention_chunk_size",
-    "attention_window_size",
-    "local_attention_window_len",
-    "window_size",
-    "original_max_position_embeddings",
-)
-# Rotary positions are stretched for the whole batch if one row is longer than this.
-STRETCHED = "original_max_position_embeddings"
 SHORT, DEEP = 6, 64  # tokens of the beginnings of the probe
 SMALLEST = 64  # tokens of a crowd, and of a budget on a GPU
 
@@ -50,10 +39,10 @@ SMALLEST = 64  # tokens of a crowd, and of a budget on a GPU
 class Trial:
     """The model's own log-probabilities of a probe, with which every path must agree."""
 
-    def __init__(self, network: Network, tokens: int) -> None:
+    def __init__(self, network: Network, tokens: int, longest: int = 0) -> None:
         self._network = network
         self.tokens = tokens
-        self._plan = make_probe(network)
+        self._plan = make_probe(network, longest or _max_length(network))
         # A new network has torch's own operators.
         self._operators = network.kernels.product, False
         path = Unpadded(network)
@@ -80,6 +69,10 @@ class Trial:
         """Return the first path with padding that agrees, or the one without."""
         agreeing = filter(self.agrees, self._list_runnable((Gathered, Full)))
         return next(agreeing, Unpadded(self._network))
+
+    def reaches(self, path: ForwardPath, window: int) -> bool:
+        """Return whether a path agrees beyond the attention window."""
+        return Trial(self._network, self.tokens, window + 2 * SHORT).agrees(path)
 
     def _list_runnable(self, classes: Sequence[type[ForwardPath]]) -> Iterator[ForwardPath]:
         network = self._network
@@ -144,18 +137,8 @@ def _check_direction(network: Network, probe: Plan, logs: Sequence[torch.Tensor]
         )
 
 
-def find_window(config: Any) -> int | None:
-    """Return the smallest attention window of a layer in tokens; None if no limit is known."""
-    config = config.get_text_config()
-    if getattr(config, "use_sliding_window", True) is False:
-        return None
-    rope = getattr(config, "rope_parameters", None) or {}
-    sizes = [getattr(config, name, None) for name in WINDOWS] + [rope.get(STRETCHED)]
-    return min((size for size in sizes if isinstance(size, int) and size > 0), default=None)
-
-
-def make_probe(network: Network) -> Plan:
-    """Draw inputs with common beginnings and several lengths; every token is read."""
+def make_probe(network: Network, limit: int) -> Plan:
+    """Draw inputs with common beginnings and several lengths to a limit; every token is read."""
     # Two of the beginnings are short, and one is as long as a sentence. Each has its own source, of
     # another length. Special tokens are nowhere in the first, at the front of the second and inside
     # the third, because a class may count positions by them (RoBERTa skips padding, which may be
@@ -163,7 +146,6 @@ def make_probe(network: Network) -> Plan:
     # it, so that `make_crowd` sorts between them, and read the same targets.
     vocabulary = _list_tokens(network)
     draw = partial(random.Random(20).choices, vocabulary)
-    limit = _max_length(network)
     length, deep = max(1, min(SHORT, limit // 2)), max(1, limit - SHORT)
     plan = Plan()
     for number, (size, at) in enumerate(((length, length), (length, 0), (deep, 1)), start=1):

@@ -8,6 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyprobe.schema.columns import SENTENCE_START
+from polyprobe.scoring.engine.beginning import Beginning
 from polyprobe.system.messages import PolyprobeError
 from tests.scoring import plain
 from tests.scoring.queries import LONG, QUERIES, TEXT
@@ -132,3 +134,36 @@ def test_a_sentence_that_fits_in_no_batch_is_reported(kind, kinds, monkeypatch):
     limit(monkeypatch, scorer.model, 4)
     with pytest.raises(PolyprobeError, match="out of memory with a single sentence of .* tokens"):
         scorer.score(PROMPTS, CANDIDATES)
+
+
+FIRST, SECOND = " ".join(TEXT)[:160], " ".join(TEXT[::-1])[:120]
+
+
+def read_plainly(model, plan):
+    """Return the value of each read, each input run alone."""
+    values = torch.empty(plan.n_reads)
+    with torch.inference_mode():
+        for row, reads in plan.reads.items():
+            logs = model(torch.tensor([row.ids]), use_cache=False).logits[0].double().log_softmax(1)
+            values[reads.numbers] = logs[reads.positions, reads.targets].float()
+    return values.numpy()
+
+
+@pytest.mark.parametrize("contexts", [[FIRST], [FIRST, FIRST + SECOND], ["", SECOND, FIRST]])
+@pytest.mark.parametrize("kind", [k for k in FAMILY if FAMILY[k] == "causal"])
+def test_a_context_changes_no_score_and_tasks_share_it(kind, contexts, kinds, monkeypatch):
+    monkeypatch.setattr(Beginning, "piece", 8)
+    scorer = kinds(kind, batch_tokens=40)
+    alone, shared = [], []
+    for shares, values in ((False, alone), (True, shared)):
+        scorer.engine.shares = shares
+        for number in (0, 6, 6):
+            rows = [*zip(PROMPTS, CANDIDATES, strict=True)][number : number + 3]
+            prompts = [f"{x}\n{SENTENCE_START}{p}" if x else p for p, _ in rows for x in contexts]
+            plan = scorer.prepare(prompts, [row for _, row in rows for _ in contexts]).plan
+            values.append(scorer.engine.run(plan, scorer.values, lambda *_: None))
+            if not shares:
+                assert values[-1] == pytest.approx(read_plainly(scorer.model, plan), abs=2e-5)
+    scorer.engine.shares = False
+    scorer.engine.path.forget()
+    assert [x.tobytes() for x in alone] == [x.tobytes() for x in shared]

@@ -1,7 +1,8 @@
 """Tasks, and how they are scored in this process; the modules score them elsewhere."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 from typing import NamedTuple
@@ -30,7 +31,7 @@ def score_here(scorer: Scorer, tasks: Iterable[Task], report: Report) -> Results
     """Yield each task with its scores, in the given order."""
     # While the model runs one task, a thread tokenizes and plans the next one only. An error in the
     # next task is raised after the current one was yielded.
-    with ThreadPoolExecutor(1, "prepare") as ahead:
+    with sharing_beginnings(scorer), ThreadPoolExecutor(1, "prepare") as ahead:
         submitted = ((t, ahead.submit(scorer.prepare, t.prompts, t.candidates)) for t in tasks)
         current = next(submitted, None)
         while current is not None:
@@ -41,6 +42,18 @@ def score_here(scorer: Scorer, tasks: Iterable[Task], report: Report) -> Results
             with naming_language(task.language):
                 scored = scorer.score_prepared(prepared, partial(report, task))
             yield task, scored
+
+
+@contextmanager
+def sharing_beginnings(scorer: Scorer) -> Iterator[None]:
+    """Let tasks share what all sentences begin with; the model must not change until the end."""
+    scorer.engine.shares = True
+    try:
+        yield
+    finally:
+        scorer.engine.shares = False
+        if scorer.model is not None:
+            scorer.engine.path.forget()
 
 
 # Two threads may score at once: one task is prepared while the model runs the other.
@@ -60,6 +73,7 @@ class Worker:
         """Return a task's scores."""
         with self._loading:
             scorer = self._scorer = self._scorer or self.load()
+            scorer.engine.shares = True  # nothing else has the model
         with naming_language(task.language):
             with self._preparing:
                 prepared = scorer.prepare(task.prompts, task.candidates)

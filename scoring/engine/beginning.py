@@ -1,0 +1,89 @@
+"""A beginning that many inputs share: it runs once, and its keys and values are kept."""
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import DynamicLayer
+
+from polyprobe.scoring.engine.forward import Ids, Input, Network, count_common
+
+
+# It is run alone and in pieces from its start, so that its bits depend on nothing behind it: a
+# later task of a run gets the same scores whether it finds the beginning here or runs it again.
+class Beginning:
+    """The tokens of a beginning, their states, [1, tokens, width], and their cache."""
+
+    piece = 256  # tokens that are run at once
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the tokens."""
+        self.ids: Ids = ()
+        self.states: list[Tensor] = []
+        self.cache: Any = None
+
+    def run(self, network: Network, ids: Ids, new_cache: Callable[[], Any]) -> None:
+        """Run what is not known of these tokens, a multiple of `piece`."""
+        known = count_common(self.ids, ids) // self.piece * self.piece
+        if known < len(self.ids):
+            self._cut(known)
+        try:
+            for start in range(len(self.ids), len(ids), self.piece):
+                output = network.run(
+                    input_ids=network.ids([ids[start : start + self.piece]]),
+                    past_key_values=new_cache() if self.cache is None else self.cache,
+                    use_cache=True,
+                )
+                self.cache = output.past_key_values
+                self.states.append(output[0])
+        except BaseException:
+            self.clear()  # some layers may be ahead of others
+            raise
+        self.ids = ids
+
+    def _cut(self, n_tokens: int) -> None:
+        if all(type(layer) is DynamicLayer for layer in self.cache.layers):
+            keep_tokens(self.cache, slice(n_tokens))
+            self.ids, self.states = self.ids[:n_tokens], self.states[: n_tokens // self.piece]
+        else:  # a recurrent state cannot be cut
+            self.clear()
+
+
+def keep_tokens(cache: Any, tokens: Tensor | slice) -> None:
+    """Keep the keys and values of some tokens."""
+    for layer in cache.layers:
+        if isinstance(tokens, Tensor):  # layers may be on several devices
+            tokens = tokens.to(layer.keys.device)
+        layer.keys, layer.values = layer.keys[:, :, tokens], layer.values[:, :, tokens]
+
+
+def find_beginning(rows: Sequence[Input]) -> Ids:
+    """Return whole pieces that all inputs begin with, and that none consists of."""
+    first, last = min(rows), max(rows)
+    if first.source:
+        return ()
+    shortest = min(len(row.ids) for row in rows)
+    shared = min(count_common(first.ids, last.ids), shortest - 1)
+    return first.ids[: shared // Beginning.piece * Beginning.piece]
+
+
+def copy_cache(cache: Any, rows: Tensor) -> Any:
+    """Return a copy of a cache of one row that has as many rows as asked, all of them that one."""
+    cache = copy.deepcopy(cache)
+    if cache is not None:
+        select_rows(cache, rows)
+    return cache
+
+
+def select_rows(cache: Any, rows: Tensor) -> None:
+    """Replace the rows of a cache by some of them, in this order."""
+    # Layers with recurrent states have one method, the cache of MiniMax has the other
+    if all(hasattr(layer, "batch_select_indices") for layer in cache.layers):
+        cache.batch_select_indices(rows)
+    else:
+        cache.reorder_cache(rows)
