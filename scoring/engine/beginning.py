@@ -4,7 +4,6 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 from transformers.cache_utils import DynamicLayer
 

@@ -253,7 +253,10 @@ class ForwardPath(ABC):
     ) -> Tensor:
         """Compute the log-probabilities of the rows' reads, run together with a crowd."""
         together, logs = Plan(), {}
-        together.reads = {**(crowd.reads if crowd else {}), **{row: plan.reads[row] for row in rows}}
+        together.reads = {
+            **(crowd.reads if crowd else {}),
+            **{row: plan.reads[row] for row in rows},
+        }
         with self.network.context():
             for batch in self.batches(together.reads, lambda: budget):
                 states, places = self.states(together, batch)

@@ -5,7 +5,6 @@ import random
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import combinations, product
-from typing import Any
 
 import torch
 

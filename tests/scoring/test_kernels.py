@@ -82,9 +82,7 @@ def test_attention_in_blocks_is_that_over_the_whole_trie(
     torch.manual_seed(1)
     dtype = torch.float16 if mask == "float16" else torch.float32
     trie = Trie([Input((1, 2, k, *divmod(k, 7), j)) for k in range(40) for j in range(3)])
-    keys = np.concatenate(
-        [np.flatnonzero(trie.ends[:start] > start), np.arange(start, len(trie))]
-    )
+    keys = np.concatenate([np.flatnonzero(trie.ends[:start] > start), np.arange(start, len(trie))])
     n, n_keys, ends = len(trie) - start, len(keys), trie.ends[keys]
     assert n % BLOCK
     monkeypatch.setattr(kernels, "COPY", 0 if gathers else 99)
