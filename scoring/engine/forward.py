@@ -252,7 +252,8 @@ class ForwardPath(ABC):
         self, plan: Plan, rows: Sequence[Input], crowd: Plan | None = None, budget: int = 10**9
     ) -> Tensor:
         """Compute the log-probabilities of the rows' reads, run together with a crowd."""
-        together, logs = Plan(), {}
+        together = Plan()
+        logs: dict[Input, Tensor] = {}
         together.reads = {
             **(crowd.reads if crowd else {}),
             **{row: plan.reads[row] for row in rows},

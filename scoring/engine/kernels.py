@@ -56,7 +56,7 @@ class Blocks:
         ]
         sizes = np.array([*map(len, seen)])
         places = np.arange(-(-sizes.max() // BUCKET) * BUCKET)
-        keys = np.zeros((len(seen), len(places)), int)
+        keys: np.ndarray = np.zeros((len(seen), len(places)), int)
         keys[places < sizes[:, None]] = np.concatenate(seen)
         self.keys = torch.tensor(keys, device=device)
         self.padding = torch.tensor(places >= sizes[:, None], device=device)[:, None]
@@ -65,7 +65,10 @@ class Blocks:
         self._masks: dict[int, tuple[Tensor, Tensor]] = {}  # with what is picked of each
 
     def pick_mask(self, mask: Tensor) -> Tensor:
-        """Return what each block sees of a mask [1, heads, n, keys]: [blocks, heads, BLOCK, keys]."""
+        """Return what each block sees of a mask, [1, heads, n, all keys].
+
+        The shape is [blocks, heads, BLOCK, keys].
+        """
         if id(mask) not in self._masks:  # layers share masks
             picked = mask.expand(1, -1, *mask.shape[2:])[0]
             picked = picked[:, self.nodes[:, :, None], self.keys[:, None]]

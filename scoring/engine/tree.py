@@ -57,7 +57,7 @@ class Trie:
 
     def find(self, rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """Return the node of a position in a row, for arrays of both."""
-        behind = positions - self._front
+        behind: np.ndarray = positions - self._front
         return np.where(behind < 0, positions, self._nodes[rows, np.maximum(behind, 0)])
 
 
@@ -228,7 +228,7 @@ class Tree(ForwardPath):
 
 
 def count_new(rows: Sequence[Input]) -> Iterator[tuple[Input, int]]:
-    """Yield sorted inputs, and the number of tokens that each does not share with the one before."""
+    """Yield sorted inputs, each with the number of tokens that the one before does not have."""
     for start in range(0, len(rows), CHUNK):
         before = min(start, 1)
         part = rows[start - before : start + CHUNK]
