@@ -110,8 +110,8 @@ def pair_questions(scores: Scores, donor_scores: Scores) -> SecondQuestions:
     sizes = read_languages(scores)[1]
     right = np.zeros(sizes.sum(), dtype=bool)
     right[sizes.cumsum() - sizes] = True
-    terms = compare_subjects(scores, donor_scores, right)
-    return SecondQuestions(terms, sizes, np.ones_like(sizes), *rates)
+    compare = partial(compare_subjects, scores, donor_scores, right)
+    return SecondQuestions(compare, sizes, np.ones_like(sizes), *rates)
 
 
 def mark_first(scores: Scores) -> dict[str, np.ndarray]:

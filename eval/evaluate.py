@@ -239,9 +239,10 @@ class Evaluation(NamedTuple):
         missing = {language: prompts[language] for language in self.run.missing(self.tables)}
         if protocol.kind == "scores" and missing:
             donors = deal_donors(prompts[first]) if settings.donor else NO_DONORS
-            missing = annotate(missing, donors)
+            missing = annotate(missing, donors, self.rows)
             missing = add_starts(missing) if settings.prompt_probability else missing
-        missing = {language: table.take(self.rows) for language, table in missing.items()}
+        else:
+            missing = {language: table.take(self.rows) for language, table in missing.items()}
         missing = {x: hide_objects(y) for x, y in missing.items()} if protocol.answers else missing
         return Questions(texts, prompts, missing)
 

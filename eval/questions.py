@@ -6,7 +6,7 @@ log-probability: behind a BOS alone, the text before the slot is scored like a c
 over its tokens (Fluent-mLAMA, section 5.4).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,50 +25,48 @@ BASELINE, MAJORITY, FLAGS = "baseline", "majority", "flags"
 NO_DONORS = Donors([], [], [])
 
 
-def annotate(tables: Mapping[str, pa.Table], donors: Donors = NO_DONORS) -> dict[str, pa.Table]:
-    """Add the columns of the second question, of the name floors and of the baselines."""
-    # The splits are whole; without donors there is no second question.
+def annotate(
+    tables: Mapping[str, pa.Table],
+    donors: Donors = NO_DONORS,
+    rows: Sequence[int] | None = None,
+) -> dict[str, pa.Table]:
+    """Take some rows, with the columns of the second question, of name floors and of baselines."""
+    # The splits are whole: their other rows count in the baselines. Without donors there is no
+    # second question.
     annotated: dict[str, pa.Table] = {}
     labels: list[list[str]] | None = None
-    for language, table in tables.items():
-        columns = table.select(["relation", "fact_id", "answers", "prompt"]).to_pydict()
-        places: Sequence[int | None] = donors.rows or [None] * len(table)
-        added = {
-            DONOR: pa.array(_pick(columns["fact_id"], places), pa.string()),
-            DONOR_PROMPT: pa.array(_pick(columns["prompt"], places), pa.string()),
-        }
-        names = name_candidates(table)
-        answers = [
-            row if len(candidates) == size else None
-            for row, size, candidates in zip(donors.answers, donors.sizes, names, strict=False)
-        ]
-        added["donor_answers"] = pa.array(answers or places, pa.list_(pa.int32()))
+    for language, split in tables.items():
+        numbers = [*range(len(split))] if rows is None else [*rows]
+        nothing = [None] * len(numbers)
+        places = pa.array([donors.rows[k] for k in numbers] if donors.rows else nothing, pa.int64())
+        names, table = name_candidates(split), split.take(numbers)
         if names != labels:  # ids are the same in every language
             labels = names
-            arguments = (columns["relation"], columns["fact_id"], names, columns["answers"])
-            baseline = answer_frequency(*arguments)
-            majority = answer_frequency(*arguments, own_fact=True)
+            columns = split.select(["relation", "fact_id", "answers"]).to_pydict()
+            arguments = columns["relation"], columns["fact_id"], names, columns["answers"]
+            baseline, majority = (answer_frequency(*arguments, x, numbers) for x in (False, True))
         lists = read_text_lists(table["candidates"])
-        sizes = {id(row): [len(text) for text in row] for row in lists}  # rows share lists
-        added |= {
-            LENGTHS: pa.array([sizes[id(row)] for row in lists], pa.list_(pa.int32())),
+        answers = [
+            donors.answers[k] if len(candidates) == donors.sizes[k] else None
+            for k, candidates in zip(numbers if donors.rows else (), lists, strict=False)
+        ]
+        added = {
+            DONOR: split["fact_id"].take(places).cast(pa.string()),
+            DONOR_PROMPT: split["prompt"].take(places).cast(pa.string()),
+            "donor_answers": pa.array(answers or nothing, pa.list_(pa.int32())),
+            LENGTHS: pa.array([[*map(len, row)] for row in lists], pa.list_(pa.int32())),
             BASELINE: pa.array(baseline, pa.float32()),
             MAJORITY: pa.array(majority, pa.float32()),
         }
-        if donors.rows and "subject" in table.column_names:
-            subjects = table["subject"].to_pylist()
-            added |= _compare_names("", subjects, lists)
-            added |= _compare_names("donor_", _pick(subjects, places), lists)
+        if donors.rows and "subject" in split.column_names:
+            added |= _compare_names("", table["subject"].to_pylist(), lists)
+            added |= _compare_names("donor_", split["subject"].take(places).to_pylist(), lists)
         if FLAGS not in table.column_names:
             added[FLAGS] = pa.array([[]] * len(table), pa.list_(pa.string()))
         for name, column in added.items():
             table = table.append_column(name, column)
         annotated[language] = table
     return annotated
-
-
-def _pick(values: Sequence[str], places: Iterable[int | None]) -> list[str | None]:
-    return [None if place is None else values[place] for place in places]
 
 
 def _compare_names(

@@ -121,6 +121,7 @@ def _check_named(facts: ScoredFacts, folder: object) -> None:
 def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
     """Compute the figures of the facts, their means, counts and intervals."""
     names = choose_figures(facts.options.figures or ())
+    floors = find_floors(facts, names)  # first: theirs and `facts.second.terms` are large
     figures = [f for f in SEPARATE if f.name in names and f.applies(facts)]
     of_pairs, estimates = [f.name for f in figures if f.per == PAIR] or [""], {}
     for figure in track(figures, "figures and intervals"):
@@ -139,7 +140,6 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         for name, by_name in estimates.items():
             intervals[name] = {x: by_name[f"{x}_ci"] for x in values[name]}
         intervals["mean"] = {name: by_name["mean_ci"] for name, by_name in estimates.items()}
-    floors = find_floors(facts, names)
     if "rankc_independent" in estimates and "independence" in floors:  # undefined in both alike
         floors["independence"]["rankc_subject"] = {
             **values["rankc_independent"],

@@ -1,8 +1,9 @@
 """The scored facts of a run: validated scores and answers in every language."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,15 +35,21 @@ class Sentences(NamedTuple):
     donor_scores: dict[str, Rows]
 
 
-class SecondQuestions(NamedTuple):
+@dataclass
+class SecondQuestions:
     """The facts in another subject's sentence, without the donor's answers; 0 if not counted."""
 
-    terms: formulas.Terms  # of consistency [facts, pairs]
+    compare: Callable[[], formulas.Terms]  # for `terms`, when they are read first
     sizes: np.ndarray  # candidates in the first language [facts]
     n_right: np.ndarray  # correct ones among them
     # probability that the right answer is first [facts, languages], in both sentences
     right: np.ndarray
     donor_right: np.ndarray
+
+    @cached_property
+    def terms(self) -> formulas.Terms:
+        """Compute the terms of consistency [facts, pairs]."""
+        return self.compare()
 
     @property
     def accuracy_gain(self) -> np.ndarray:
@@ -123,7 +130,7 @@ class ScoredFacts:
             n = np.zeros_like(self.sizes)
             rates: np.ndarray = np.zeros((len(n), len(self.languages)))
             terms = formulas.empty_terms(self.languages, n > 0, np.zeros((len(n), n_pairs)))
-            return SecondQuestions(terms, n, n, rates, rates)
+            return SecondQuestions(lambda: terms, n, n, rates, rates)
         sentences: tuple[dict[str, Rows], dict[str, Rows]] = ({}, {})
         of_languages, pools = [], list[tuple[np.ndarray, np.ndarray, np.ndarray]]()
         for language, table in self.tables.items():
@@ -141,13 +148,14 @@ class ScoredFacts:
         several = np.logical_and.reduce([sizes > 1 for *_, sizes in pools])
         keep, right, sizes = pools[0]
         if self.matched:
-            facts = self.table.select(["relation", "fact_id"]).take(places).to_pydict()
-            labels = (facts["relation"], facts["fact_id"], self.options.weights)
-            terms = formulas.compare_subjects(
-                *sentences, right, *labels, with_parts, self.protocol.choices
-            )
+            of_all = self._spread(sizes, places)
+            sides = ({x: Rows(y.flat, of_all) for x, y in rows.items()} for rows in sentences)
+            labels = [self.table[x].to_pylist() for x in ("relation", "fact_id")]
+            rules = self.options.weights, with_parts, self.protocol.choices
+            compare = partial(formulas.compare_subjects, *sides, right, *labels, *rules)
         else:
-            terms = formulas.empty_terms(self.languages, several, np.zeros((len(several), 0)))
+            counted, none = self._spread(several, places), np.zeros((len(self.sizes), 0))
+            compare = partial(formulas.empty_terms, self.languages, counted, none)
         in_sentences = zip(*of_languages, strict=True)
         of_rows = [
             sizes,
@@ -156,10 +164,7 @@ class ScoredFacts:
         ]
         if with_parts:
             self.sentences = Sentences(places, keep, *sentences)
-        return SecondQuestions(
-            formulas.Terms(terms[0], *(self._spread(x, places) for x in terms[1:])),
-            *(self._spread(x, places) for x in of_rows),
-        )
+        return SecondQuestions(compare, *(self._spread(x, places) for x in of_rows))
 
     @cached_property
     def other_templates(self) -> TemplateTerms | None:
@@ -207,7 +212,9 @@ def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str
     settings, tables = run.settings(), read_run_tables(run)
     selection = apply_choice(next(iter(tables.values())), choice, settings.exclude)
     counts = Counter(settings.left_out) + Counter(selection.left_out)
-    return {x: table.take(selection.rows) for x, table in tables.items()}, dict(counts)
+    if selection.left_out:
+        tables = {x: table.take(selection.rows) for x, table in tables.items()}
+    return tables, dict(counts)
 
 
 def read_scored(

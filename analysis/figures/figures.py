@@ -20,7 +20,7 @@ from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs
 from polyprobe.system.files import read_toml
 from polyprobe.system.messages import check_option
 
-from .facts import ScoredFacts
+from .facts import ScoredFacts, SecondQuestions
 from .options import EVERY
 
 LANGUAGE, PAIR, ALL = "language", "pair", "all"
@@ -51,7 +51,7 @@ FACTS = FigureInput(lambda facts: facts)
 CHOICES = FACTS._replace(matched=True)
 RANKINGS = CHOICES._replace(ranked=True)
 SECOND = FigureInput(lambda facts: facts.second, "a question about another subject (--donor)")
-SECOND_RANKINGS = SECOND._replace(take=lambda x: x.second and x.second.terms, matched=True)
+SECOND_RANKINGS = SECOND._replace(matched=True)
 TEMPLATE_RANKINGS = RANKINGS._replace(
     take=lambda facts: facts.other_templates, needs=f"{SEVERAL}, and {SECOND.needs}"
 )
@@ -117,6 +117,10 @@ def _count_unmatched(facts: ScoredFacts, values: Values) -> int:
     return int((terms.counted & ~terms.matched).sum()) if terms and values else 0
 
 
+def _find_terms(name: str, second: SecondQuestions) -> Figure:
+    return find_terms(name, second.terms)
+
+
 def _condition(outcome: str, facts: ScoredFacts) -> Figure:
     return measures.condition_rankc(facts.right, facts.rankc, outcome)
 
@@ -158,7 +162,7 @@ KERNELS = {
         ),
     ),
     "coverlap": Kernel(FACTS, lambda facts: find_coverlap(facts.right)),
-    **{name: Kernel(SECOND_RANKINGS, partial(find_terms, name)) for name in (*RATIOS, *MEANS)},
+    **{name: Kernel(SECOND_RANKINGS, partial(_find_terms, name)) for name in (*RATIOS, *MEANS)},
     "rankc_templates": Kernel(
         TEMPLATE_RANKINGS, lambda terms: find_centred(terms.languages, terms.within, terms.counted)
     ),

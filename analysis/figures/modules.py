@@ -115,9 +115,9 @@ def _contrast(table: pa.Table) -> tuple[list[list[float]], list[int]]:
 
 def _measure_recall(facts: ScoredFacts, language: str, options: Resampling) -> dict[str, Any]:
     options = options._replace(groups=facts.table["relation"].to_pylist())
-    figures = measure_recall(facts.scores[language], facts.answers, **options._asdict())
-    figures.pop("by_group")  # it would fill the file
-    return figures
+    # figures of relations would fill the file
+    scores, answers = facts.scores[language], facts.answers
+    return measure_recall(scores, answers, by_group=False, **options._asdict())
 
 
 def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, Any]:
@@ -160,9 +160,7 @@ def _measure_contrasts(facts: ScoredFacts, language: str, options: Resampling) -
         return {"accuracy": None, "n_queries": 0, **count}
     groups, clusters = table["relation"].to_pylist(), options.clusters
     options = options._replace(groups=take(groups, places), clusters=take(clusters, places))
-    figures = measure_knowledge(rows, **options._asdict())
-    figures.pop("by_group")
-    return {**figures, **count}
+    return {**measure_knowledge(rows, by_group=False, **options._asdict()), **count}
 
 
 def _measure_positions(facts: ScoredFacts, language: str, options: Resampling) -> dict[str, Any]:

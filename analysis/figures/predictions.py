@@ -252,8 +252,8 @@ def _measure(
     clusters = take(units.clusters, facts.places[language])
     options = units.modules._replace(groups=rows["relation"], clusters=clusters)._asdict()
     forms, single, prompts = rows["answer_forms"], rows["single_token"], rows["prompt"]
-    figures = formulas.measure_factual_accuracy(texts, forms, single, language, prompts, **options)
-    return {name: value for name, value in figures.items() if name != "by_group"}
+    arguments = texts, forms, single, language, prompts
+    return formulas.measure_factual_accuracy(*arguments, by_group=False, **options)
 
 
 def mark_predictions(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:

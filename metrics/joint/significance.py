@@ -93,7 +93,8 @@ def compare_figures(
         p = p_value(_randomise(figures, tables, n_resamples, seed), observed)
     # The last name is the mean of the others, not one more hypothesis.
     adjusted: np.ndarray = np.append(correct(p[:-1], correction), p[-1:])
-    sides = [[intervals.interval(x, freedom, tail=t) for x in differences.T] for t in (0.025, 0.05)]
+    none = np.full(len(first.names), np.nan)
+    sides = [intervals.bound_samples(differences, freedom, none, t) for t in (0.025, 0.05)]
     columns = [np.where(np.isnan(x), None, x) for x in (*values, observed, p, adjusted)]
     rows = zip(first.names, *columns[:3], sides[0], *columns[3:], sides[1], strict=True)
     return [Difference(*row) for row in rows]
@@ -127,7 +128,7 @@ def p_value(null: Iterable[np.ndarray], observed: np.ndarray) -> np.ndarray:
 
 
 def invert_intervals(differences: np.ndarray, freedom: float) -> np.ndarray:
-    """Compute the two-sided p-values at which `intervals.interval` of differences reaches 0."""
+    """Compute the two-sided p-values at which `bound_samples` of differences reaches 0."""
     finite = ~np.isnan(differences)
     beyond = np.minimum((differences <= 0).sum(axis=0), (differences >= 0).sum(axis=0))
     tail = np.minimum((1 + beyond) / (1 + finite.sum(axis=0)), 0.5)

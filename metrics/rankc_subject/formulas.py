@@ -64,7 +64,7 @@ from polyprobe.metrics.shared.rows import (
 INPUTS = ("predictions", "references", "donor_predictions", "donor_references")
 ROOM = 0.005  # the denominator must be above it, else the figure is not defined
 CELL = 10  # facts that a cell of independent knowledge has at least
-_FLIPS = 2**22  # at once
+_FLIPS, _ROWS = 2**22, 256  # at once
 
 
 class Terms(NamedTuple):
@@ -82,7 +82,6 @@ class Terms(NamedTuple):
     @property
     def interaction(self) -> np.ndarray:
         """Compute R - 2 P + Q."""
-        # in the memory of one array: 2 * P would be a second one
         return self.subject - self.mixed - self.mixed + self.donor
 
     @property
@@ -127,7 +126,7 @@ def compare_subjects(
     terms = np.zeros((5 if with_parts else 3, len(sizes), len(pairs[0])))
     matched: np.ndarray = np.zeros(len(sizes), dtype=bool)
     for size, queries, items in split_by_size(sizes):
-        if size == 1 or not len(pairs[0]):
+        if size <= 1 or not len(pairs[0]):
             continue
         curves, scale, rest = make_curves(size, weights)
         if choices:
@@ -149,7 +148,8 @@ def compare_subjects(
                 places = _move_right(donors, rows, marks, depths[part], choices)
                 shifts = ((places * scale).reshape(first.shape) - second) * mask
                 products += _multiply_parts(first - second, marks, shifts)
-            terms[:, queries[part]] = np.stack(products)[:, :, *pairs]
+            for values, product in zip(terms, products, strict=True):
+                values[queries[part]] = product[:, *pairs]
     subject, mixed, donor = terms[:3]
     none = np.zeros((len(sizes), 0))
     of_answers, independent = terms[3:] if with_parts else (none, none)
@@ -186,26 +186,27 @@ def _learn_depths(
     """
     (relations, facts), (n, size) = labels, items.shape
     depths = np.zeros((n, len(languages), 1 if choices else size - 1))
-    single = right.sum(axis=1) == 1
-    place = right.argmax(axis=1)
     matched: np.ndarray = np.zeros(n, dtype=bool)
-    for relation in np.unique(relations[single]):
-        rows = np.flatnonzero(single & (relations == relation))
-        if len(np.unique(facts[rows])) < CELL:
-            continue
-        matched[rows] = True
-        flat = items[rows, place[rows]]
-        number = np.unique(facts[rows], return_inverse=True)[1]
-        for k, (scores, donor) in enumerate(zip(languages, donors, strict=True)):
-            better, equal = _count_around(scores[items[rows]], scores[flat])
-            share = scores[flat][:, None] if choices else prefix_shares(better, equal, size)
-            # the mean over the cell, less the fact itself
-            reached = np.column_stack([share, np.ones(len(rows))])
-            better, equal = _count_around(donor[items[rows]], donor[flat])
-            cells = join_ranks(better + (equal + 1) / 2, number)
-            fact = np.unique(cells * len(rows) + number, return_inverse=True)[1]
-            sums = sum_by(cells, reached)[cells] - sum_by(fact, reached)[fact]
-            depths[rows, k] = sums[:, :-1] / sums[:, -1:]
+    single = right.sum(axis=1) == 1
+    parts = [np.flatnonzero(single & (relations == x)) for x in np.unique(relations[single])]
+    parts = [rows for rows in parts if len(np.unique(facts[rows])) >= CELL]
+    if not parts:
+        return depths, matched
+    rows, ends = np.concatenate(parts), np.cumsum([*map(len, parts)])[:-1]
+    matched[rows] = True
+    flat = items[rows, right[rows].argmax(axis=1)]
+    number = np.unique(facts[rows], return_inverse=True)[1]
+    for k, (scores, donor) in enumerate(zip(languages, donors, strict=True)):
+        better, equal = _count_around(scores[items[rows]], scores[flat])
+        share = scores[flat][:, None] if choices else prefix_shares(better, equal, size)
+        # the mean over the cell, less the fact itself
+        reached = np.column_stack([share, np.ones(len(rows))])
+        better, equal = _count_around(donor[items[rows]], donor[flat])
+        of_parts = (np.split(x, ends) for x in (better + (equal + 1) / 2, number))
+        cells = np.concatenate([*map(join_ranks, *of_parts)]) + 2 * size * relations[rows]
+        fact = np.unique(cells * len(rows) + number, return_inverse=True)[1]
+        sums = sum_by(cells, reached)[cells] - sum_by(fact, reached)[fact]
+        depths[rows, k] = sums[:, :-1] / sums[:, -1:]
     return depths, matched
 
 
@@ -248,24 +249,21 @@ def _move_right(
     With F(j) the probability that it is among the first j, and p the ranking of the others alone,
     another candidate is among the first j with (1 - F(j)) p(i, j) + F(j) p(i, j - 1).
     """
-    size = items.shape[1]
-    place = right.argmax(axis=1)
-    rows = np.arange(len(items))
-    shares = np.empty((len(items), len(donors), size, depths.shape[-1]))
-    for k, donor in enumerate(donors):
-        scores = donor[items]
-        answer = scores[rows, place][:, None]
-        if choices:
-            share = (scores / np.where(answer < 1, 1 - answer, 1))[..., None]
-        else:
-            counts = np.stack(count_ties(scores)).transpose(0, 2, 1).astype(np.intp)
-            better, equal = counts[0] - (answer > scores), counts[1] - (answer == scores)
-            share = prefix_shares(better, np.maximum(equal, 1), size)  # of N - 1 others
-        before = np.concatenate([np.zeros((*share.shape[:-1], 1)), share[..., :-1]], axis=-1)
-        depth = depths[:, k, None]
-        shares[:, k] = (1 - depth) * share + depth * before
-        shares[rows, k, place] = depths[:, k]
-    return shares
+    place, rows = right.argmax(axis=1), np.arange(len(items))
+    depths = depths.transpose(1, 0, 2)
+    scores = np.stack([flat[items] for flat in donors])
+    answer = scores[:, rows, place][..., None]
+    if choices:
+        share = (scores / np.where(answer < 1, 1 - answer, 1))[..., None]
+    else:
+        counts = (x.T.reshape(scores.shape) for x in count_ties(scores.reshape(-1, items.shape[1])))
+        better, equal = next(counts) - (answer > scores), next(counts) - (answer == scores)
+        share = prefix_shares(better, np.maximum(equal, 1), items.shape[1])  # of N - 1 others
+    before = np.concatenate([np.zeros((*share.shape[:-1], 1)), share[..., :-1]], axis=-1)
+    depth = depths[:, :, None]
+    shares = (1 - depth) * share + depth * before
+    shares[:, rows, place] = depths
+    return shares.transpose(1, 0, 2, 3)
 
 
 # Numerators over 1 - 2 P + Q, and the queries that they are summed over.
@@ -289,12 +287,13 @@ def find_terms(name: str, terms: Terms) -> Figure:
     pairs = name_pairs(terms.languages)
     if name in MEANS:
         return mean_of(pairs, MEANS[name](terms), terms.counted, share=name == "rankc_donor")
-    numerators, counted = RATIOS[name](terms)
-    table = np.empty((len(counted), 2 * len(pairs) + 1))
-    table[:, : len(pairs)], table[:, -1] = numerators, 1
-    del numerators
-    table[:, len(pairs) : -1] = terms.room
-    table *= counted[:, None]
+    table = np.ones((len(terms.counted), 2 * len(pairs) + 1))
+    for start in range(0, len(table), _ROWS):
+        part = slice(start, start + _ROWS)
+        rows = Terms(terms.languages, *(values[part] for values in terms[1:]))
+        numerators, counted = RATIOS[name](rows)
+        table[part, :-1] = np.concatenate([numerators, rows.room], axis=1)
+        table[part] *= counted[:, None]
     return Figure([*pairs, "mean"], table, lambda sums: add_mean(divide_terms(sums)), firm=True)
 
 

@@ -15,6 +15,7 @@ def answer_frequency(
     candidates: Sequence[Sequence[Hashable]],
     answers: Answers,
     own_fact: bool = False,
+    queries: Sequence[int] | None = None,
 ) -> np.ndarray:
     """Compute the probability that each query's most frequent candidate is correct [queries].
 
@@ -31,6 +32,7 @@ def answer_frequency(
     With `own_fact` the query's own fact counts too. The ranking then has seen the answers, as a
     model that has learnt the most frequent one: if all objects of a relation are candidates, the
     mean is the share of the most frequent object. `candidates` are comparable within a group.
+    `queries` are those to compute (default: all); all are counted.
     """
     answers = check_answers(answers, len(candidates), "answers")
     rows = list(zip(groups, facts, candidates, answers, strict=True))
@@ -41,7 +43,7 @@ def answer_frequency(
     for (group, _), correct in answers_of_fact.items():
         counts[group].update(correct)
     shares = []
-    for group, fact, names, right in rows:
+    for group, fact, names, right in rows if queries is None else [rows[k] for k in queries]:
         excluded = () if own_fact else answers_of_fact[group, fact]
         frequencies = np.array([counts[group][name] - (name in excluded) for name in names])
         top = frequencies == frequencies.max()

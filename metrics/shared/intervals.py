@@ -116,9 +116,9 @@ def summarize(
     return result
 
 
-def estimate_figure(figure: Figure, **options: Any) -> Figures:
+def estimate_figure(figure: Figure, by_group: bool = True, **options: Any) -> Figures:
     """Compute each name's value and `NAME_ci`; options as in `Resampling`."""
-    return estimate(figure, Resampling(**options))
+    return estimate(figure, Resampling(**options), by_group)
 
 
 def estimate(
@@ -287,17 +287,20 @@ def resample(
     return Draws(figures, freedom, float(of_all[0]), within=False)
 
 
-def interval(
-    samples: np.ndarray, freedom: float, value: float = np.nan, tail: float = 0.025
-) -> list[float] | None:
-    """Compute the 95% percentile interval of resampled figures, NaN left out; None for too few."""
-    # Extended to the estimate `value`: resamples of Fleiss' kappa of few facts may be beside it.
-    finite = samples[~np.isnan(samples)]
-    if freedom <= 0 or len(finite) < MIN_RESAMPLES:
-        return None
-    level = ndtr(stdtrit(freedom, tail))  # at which a normal quantile is as far out as Student's
-    low, high = np.quantile(finite, [level, 1 - level])
-    return [float(np.fmin(low, value)), float(np.fmax(high, value))]
+def bound_samples(
+    samples: np.ndarray, freedom: float | np.ndarray, values: np.ndarray, tail: float = _TAIL
+) -> Intervals:
+    """Compute the 95% percentile intervals, with `values` in them; None for too few not NaN."""
+    # Resamples of Fleiss' kappa of few facts may be beside the estimate.
+    freedom, counts = np.broadcast_to(freedom, values.shape), (~np.isnan(samples)).sum(axis=0)
+    ends, enough = np.full((2, len(values)), np.nan), (freedom > 0) & (counts >= MIN_RESAMPLES)
+    for degrees in np.unique(freedom[enough]):
+        level = ndtr(stdtrit(degrees, tail))  # a normal quantile there is as far out as Student's
+        same = enough & (freedom == degrees)
+        quantile = np.quantile if (counts[same] == len(samples)).all() else np.nanquantile
+        ends[:, same] = quantile(samples[:, same], [level, 1 - level], axis=0)
+    pairs = np.stack([np.fmin(ends[0], values), np.fmax(ends[1], values)], axis=1).tolist()
+    return [pair if x else None for x, pair in zip(enough, pairs, strict=True)]
 
 
 def bound_share(value: float, variance: float, units: float, freedom: float) -> list[float] | None:
@@ -411,15 +414,11 @@ def _bound(
     alike, counts = is_share & (variance <= _NOTHING), np.ones_like(values)
     counts[alike] = _count_units(shares[:, alike], codes, units)
     degrees = np.broadcast_to(freedom * (len(samples) >= MIN_RESAMPLES), values.shape)
-    rows = np.stack([values, variance, counts, degrees], axis=1).tolist()
-    parts = zip(is_share, samples.T, rows, strict=True)
+    rows, others = np.stack([values, variance, counts, degrees], axis=1).tolist(), ~is_share
     # values that differ by rounding, of sums in several orders, are equal
-    return [
-        bound_share(*row)
-        if x
-        else interval(y if row[1] > _NOTHING else np.full_like(y, row[0]), row[-1], row[0])
-        for x, y, row in parts
-    ]
+    distinct = np.where(variance[others] > _NOTHING, samples[:, others], values[others])
+    bounds = iter(bound_samples(distinct, degrees[others], values[others]))
+    return [bound_share(*x) if y else next(bounds) for x, y in zip(rows, is_share, strict=True)]
 
 
 def _vary(samples: np.ndarray) -> np.ndarray:
@@ -429,7 +428,8 @@ def _vary(samples: np.ndarray) -> np.ndarray:
         columns = samples[..., start : start + _COLUMNS]
         part = columns.var(axis=0, out=variance[..., start : start + _COLUMNS])
         loose = np.isnan(part)
-        part[loose] = np.ma.masked_invalid(columns[:, loose]).var(axis=0).filled(0)
+        if loose.any():
+            part[loose] = np.ma.masked_invalid(columns[:, loose]).var(axis=0).filled(0)
     return variance
 
 

@@ -287,16 +287,21 @@ class FinishedRun(NamedTuple):
 def read_run_tables(run: Run) -> dict[str, pa.Table]:
     """Read a run's scores or predictions by language, the same facts in all of them."""
     settings = run.settings()
-    tables = {language: run.read(language) for language in settings.languages}
+    tables: dict[str, pa.Table] = {}
     first = settings.languages[0]
-    for language in settings.languages[1:]:
+    for language in settings.languages:
+        table = run.read(language)
         for column in COMMON[settings.kind]:
-            if tables[language][column] != tables[first][column]:
+            common = tables.get(first, table)[column]
+            if table[column] != common:
                 raise PolyprobeError(
                     f"{run.folder}/{settings.kind}/{language}.parquet has other facts than "
                     f"{settings.kind}/{first}.parquet ({column} differs); delete it and repeat "
                     "the command of the run"
                 )
+            place = table.schema.get_field_index(column)  # one copy in memory
+            table = table.set_column(place, column, common)
+        tables[language] = table
     return tables
 
 

@@ -87,7 +87,11 @@ def test_fewer_than_40_resamples_give_no_interval():
     found = summarize(few, n_resamples=40)
     assert found["x_ci"][0] < found["x"] < found["x_ci"][1]
     assert found["y_ci"][0] < found["y"] < found["y_ci"][1]
-    assert intervals.interval(np.arange(39.0), 5) is None
+    columns = np.arange(40.0)[:, None] + [0, 1]
+    columns[0, 1] = np.nan
+    [whole, lacking] = intervals.bound_samples(columns, 5, np.array([np.nan, 0]))
+    assert whole
+    assert lacking is None
 
 
 @pytest.mark.parametrize("values", [VALUES, VALUES > 0.2], ids=["continuous", "right or wrong"])
@@ -119,7 +123,9 @@ def test_the_levels_are_widened_as_student_s_t_is():
     assert one.freedom_of_all == 0
     samples = np.linspace(0, 1, 10_001)
     tail = stats.norm.cdf(stats.t.ppf(0.025, 6))
-    assert intervals.interval(samples, 6) == pytest.approx([tail, 1 - tail])
+    for column in (samples, np.append(samples, np.nan)):
+        [found] = intervals.bound_samples(column[:, None], 6, np.array([np.nan]))
+        assert found == pytest.approx([tail, 1 - tail])
 
 
 def test_equal_rows_are_drawn_as_one(monkeypatch):
