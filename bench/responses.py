@@ -15,6 +15,7 @@ that share a subject or a donor share scores.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import pyarrow as pa

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import check_object, name_of
 from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, ScorerOptions, is_name
 from polyprobe.scoring.scorers.shots import Shots
-from polyprobe.system.devices import device_of, limit_threads
+from polyprobe.system.devices import limit_threads
 from polyprobe.system.files import locked
 from polyprobe.system.messages import PolyprobeError, report
 from polyprobe.system.options import check_keywords, collect_options, with_keywords
@@ -32,9 +33,17 @@ from .answers import Judges, Show, hide_objects, load_names
 from .donors import deal_donors
 from .options import EvaluationOptions, EvaluationRequest
 from .questions import DONOR, NO_DONORS, add_starts, annotate, check_prefix
-from .work.fill import check_same_model, choose_workers, fill_scores, forecast, plan_work
+from .work.fill import (
+    check_same_model,
+    choose_workers,
+    fill_scores,
+    forecast,
+    open_model,
+    plan_work,
+)
 from .work.predictions import fill_predictions
 from .work.score_store import OWN_STORE, QueryScores, open_store
+from .work.workers.processes import Process
 
 # Writes the scores or predictions of a run's missing languages, given their rows.
 Filling = Callable[[Run, Settings, Mapping[str, pa.Table]], None]
@@ -85,15 +94,17 @@ def evaluate_request(request: EvaluationRequest, output: str | Path) -> Finished
     """Return the run of a request with its results and rows, for a report."""
     evaluation = resolve(request, output)
     run, options = evaluation.run, evaluation.request.options
-    with limit_threads(options.threads):
-        loaded = load(request.model, options, evaluation.earlier)
-        settings = evaluation.describe(loaded)
+    with limit_threads(options.threads), ExitStack() as stack:
+        model = open_model(request.model, evaluation.model, options, evaluation.earlier)
+        if isinstance(model, Process):
+            stack.callback(model.end)
+        settings = evaluation.describe(model)
         with locked(run.folder):
             settings = run.open(settings)
             questions = evaluation.ask(settings)
             if questions.missing:
-                fill = choose_filling(evaluation, loaded, questions)
-                del loaded  # workers elsewhere need its memory
+                fill = choose_filling(evaluation, model, questions)
+                del model  # workers elsewhere need its memory
                 fill(run, settings, questions.missing)
             shutil.rmtree(run.folder / OWN_STORE, ignore_errors=True)  # the files hold all scores
             results = compute_results(run)
@@ -126,12 +137,17 @@ def forecast_work(request: EvaluationRequest, output: str | Path) -> str:
         return forecast(work, loaded.scorer, options.price)
 
 
-def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questions") -> Filling:
+def choose_filling(
+    evaluation: "Evaluation", model: Loaded | Process, questions: "Questions"
+) -> Filling:
     """Return the function that scores what is missing; it holds the model only to score here."""
-    options, scorer = evaluation.request.options, loaded.scorer
-    if evaluation.request.scoring == FREE:
-        return partial(fill_predictions, scorer, options)
-    fill = partial(fill_scores, choose_workers(evaluation.model, options, loaded), options.cache)
+    options = evaluation.request.options
+    if isinstance(model, Loaded) and evaluation.request.scoring == FREE:
+        return partial(fill_predictions, model.scorer, options)
+    fill = partial(fill_scores, choose_workers(evaluation.model, options, model), options.cache)
+    if isinstance(model, Process):
+        return fill
+    scorer = model.scorer
     if protocol_of(scorer.scoring).answers:
         fill = partial(fill, make=partial(_judge, evaluation.find_judges(), scorer.show))
     elif scorer.model is None:
@@ -181,42 +197,31 @@ class Evaluation(NamedTuple):
     run: Run
     earlier: Settings | None  # of a run to resume with the same model
 
-    def describe(self, loaded: Loaded) -> Settings:
-        """Return the settings of the run with a loaded model."""
+    def describe(self, model: Loaded | Process) -> Settings:
+        """Return the settings of the run with a model."""
         # A setting with the name of an option has its value, unless the model or dataset decides
-        options, scorer, network = self.request.options, loaded.scorer, loaded.scorer.model
-        if options.prompt_probability:
-            check_prefix(scorer)
-        scoring = options.name if self.request.scoring == FREE else scorer.scoring
+        options, about = self.request.options, {**model.describe()}
+        if options.prompt_probability and isinstance(model, Loaded):
+            check_prefix(model.scorer)
+        scoring = options.name if self.request.scoring == FREE else about["scoring"]
         protocol = protocol_of(scoring)
-        donor = options.donor and allows_donors(protocol, self.tables)
         check_askable(self.tables, scoring)
-        prints = {x: fingerprint(table, protocol.columns) for x, table in self.tables.items()}
-        details = {**loaded.extra, **scorer.extra, **options.signature_parts}
-        if scorer.engine.product != PRODUCTS[0]:
-            details["product"] = scorer.engine.product
-        attention = network and str(network.config._attn_implementation or "eager")
+        further, product = {**about["further"], **options.signature_parts}, about.pop("product")
+        if product != PRODUCTS[0]:
+            further["product"] = product
         names = {part.name for part in fields(Settings)}
-        values = {name: value for name, value in vars(options).items() if name in names} | {
+        values = {name: value for name, value in vars(options).items() if name in names} | about
+        prints = {x: fingerprint(table, protocol.columns) for x, table in self.tables.items()}
+        values |= {
             "model": self.model,
-            "revision": loaded.revision,
             "dataset": self.dataset,
             "config": self.config,
             "fingerprint": prints,
             "languages": list(self.tables),
             "scoring": scoring,
-            "bos": scorer.bos,
-            "dtype": loaded.dtype,
-            "device": device_of(network).type if network else SERVED,
-            "attention": attention or SERVED,
-            "path": scorer.path,
-            "batch_tokens": scorer.engine.batch_tokens,
-            "donor": donor,
+            "donor": options.donor and allows_donors(protocol, self.tables),
             **self.choice,
-            "further": details,
-            "probe": [*loaded.probe],
-            "chat": scorer.chat.settings if scorer.chat else None,
-            "parameters": network.num_parameters() if network else None,
+            "further": further,
         }
         return Settings(**values)
 

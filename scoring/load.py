@@ -12,7 +12,7 @@ from torch.nn import ModuleList
 from transformers import AutoConfig, AutoTokenizer
 
 from polyprobe.schema.run.settings import Settings
-from polyprobe.system.devices import choose_device, find_dtype
+from polyprobe.system.devices import choose_device, device_of, find_dtype
 from polyprobe.system.messages import MAX_LENGTH, PolyprobeError, explain_missing_extras, one_line
 from polyprobe.system.messages import report as say
 from polyprobe.system.options import collect_options, with_keywords
@@ -45,6 +45,26 @@ class Loaded(NamedTuple):
     extra: Mapping[str, str] = MappingProxyType({})
     # Log-probabilities by which a served model is recognised, see `shake`
     probe: tuple[float, ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        """Make the settings of a run that the model decides; `product` is one of `further`."""
+        scorer, network = self.scorer, self.scorer.model
+        attention = network and str(network.config._attn_implementation or "eager")
+        return {
+            "revision": self.revision,
+            "scoring": scorer.scoring,
+            "bos": scorer.bos,
+            "dtype": self.dtype,
+            "device": device_of(network).type if network else SERVED,
+            "attention": attention or SERVED,
+            "path": scorer.path,
+            "batch_tokens": scorer.engine.batch_tokens,
+            "further": {**self.extra, **scorer.extra},
+            "product": scorer.engine.product,
+            "probe": [*self.probe],
+            "chat": scorer.chat.settings if scorer.chat else None,
+            "parameters": network.num_parameters() if network else None,
+        }
 
 
 @with_keywords(ScorerOptions)
@@ -101,13 +121,15 @@ class ModelSource(NamedTuple):
 
     model: str  # its name or path
     options: ScorerOptions  # see `load`
-    # `revision`, `path` and `further` of the model where the run was started
+    # `revision`, `path` and `further` of the model that the run began with
     expected: Mapping[str, str] | None = None
+    earlier: Settings | None = None  # see `load`
 
-    def load(self) -> Scorer:
-        """Return the scorer."""
-        loaded = load(self.model, self.options)
-        values = {"revision": loaded.revision, "path": loaded.scorer.path, **loaded.extra}
+    def load(self) -> Loaded:
+        """Load the model; refuse another one than the expected."""
+        loaded = load(self.model, self.options, self.earlier)
+        values = loaded.describe()
+        values |= values["further"]
         for name, value in (self.expected or {}).items():
             here = values.get(name, "none")
             if here != value:
@@ -115,7 +137,7 @@ class ModelSource(NamedTuple):
                     f"the model '{self.model}' has another {name} here ({here}) than where the run "
                     f"was started ({value}); put the same files and the same kind of device there"
                 )
-        return loaded.scorer
+        return loaded
 
 
 def engage_object(model: Any, options: ScorerOptions) -> Scorer:

@@ -149,10 +149,10 @@ class ScoredFacts:
         keep, right, sizes = pools[0]
         if self.matched:
             of_all = self._spread(sizes, places)
-            sides = ({x: Rows(y.flat, of_all) for x, y in rows.items()} for rows in sentences)
-            labels = [self.table[x].to_pylist() for x in ("relation", "fact_id")]
-            rules = self.options.weights, with_parts, self.protocol.choices
-            compare = partial(formulas.compare_subjects, *sides, right, *labels, *rules)
+            first, second = ({x: Rows(y.flat, of_all) for x, y in z.items()} for z in sentences)
+            labels = (self.table[x].to_pylist() for x in ("relation", "fact_id"))
+            rules = right, *labels, self.options.weights, with_parts, self.protocol.choices
+            compare = partial(formulas.compare_subjects, first, second, *rules)
         else:
             counted, none = self._spread(several, places), np.zeros((len(self.sizes), 0))
             compare = partial(formulas.empty_terms, self.languages, counted, none)

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,21 +18,21 @@ from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.run.folder import AGREE, EFFECTS, N_PROMPT, PROMPT, SCORES, Run
 from polyprobe.schema.run.protocol import NO_CANDIDATES
 from polyprobe.schema.run.settings import Settings
-from polyprobe.scoring.load import Loaded, ModelSource
-from polyprobe.scoring.options import SUMS, ScorerOptions
+from polyprobe.scoring.load import Loaded, ModelSource, load
+from polyprobe.scoring.options import ANSWER, SUMS, ScorerOptions
 from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.files import is_hash
 from polyprobe.system.messages import DESCRIPTION, Console, PolyprobeError
 
 from .score_store import QueryScores, ScoreStore, open_store, split_scores
 from .workers import Report, Results, Task, score_here
-from .workers.processes import score_in_processes
+from .workers.processes import Process, score_in_processes, start_first
 from .workers.ray_cluster import score_on_ray
 
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
 FORECAST = 32  # tasks that are planned for a forecast
 REPEATED = 5  # rows that are scored again by a server
-ANSWER = 16  # candidates that take as long as a free answer
+TEXT = 16  # candidates that take as long as a free answer
 ASKED = ("prompt", "prompts", "candidates")
 Query = tuple[str, tuple[str, ...]]
 # Scores tasks in any order and reports their progress.
@@ -176,7 +176,7 @@ def _parts(queries: list[Query]) -> Iterator[list[Query]]:
             yield part
             part, size = [], 0
         part.append(query)
-        size += ANSWER if query[1] == NO_CANDIDATES else len(query[1])
+        size += TEXT if query[1] == NO_CANDIDATES else len(query[1])
     if part:
         yield part
 
@@ -275,23 +275,40 @@ class ProgressBars(Progress):
         self.update(self._queries, completed=round(sum(self._shares.values())))
 
 
-def choose_workers(model: str, options: EvaluationOptions, loaded: Loaded) -> Workers:
-    """Return the function that scores tasks; workers elsewhere load the same revision and path."""
-    scorer = loaded.scorer
-    if options.distributor is None:
-        return partial(score_here, scorer)
+def open_model(
+    model: Any, name: str, options: EvaluationOptions, earlier: Settings | None
+) -> Loaded | Process:
+    """Load a model here; for several devices start the process of the first, which loads it."""
+    # Answers are shown, and what is before a slot is checked, by a scorer here.
+    here = options.scoring == ANSWER or options.prompt_probability
+    if options.distributor != "devices" or here:
+        return load(model, options, earlier)
+    source = ModelSource(name, _make_plain(options), earlier=earlier)
+    return start_first(source, options.devices)
+
+
+def _make_plain(options: EvaluationOptions, **changes: Any) -> ScorerOptions:
     # The options of a command are of a class that other processes cannot import.
     values = {part.name: getattr(options, part.name) for part in fields(ScorerOptions)}
-    same = replace(
-        ScorerOptions(**values),
-        batch_tokens=scorer.engine.batch_tokens,
-        product=scorer.engine.product,
-        device=scorer.model.device.type,
-        revision=options.revision if is_hash(loaded.revision) else loaded.revision,
+    return ScorerOptions(**values | changes)
+
+
+def choose_workers(name: str, options: EvaluationOptions, model: Loaded | Process) -> Workers:
+    """Return the function that scores tasks; workers elsewhere load the same revision and path."""
+    if isinstance(model, Loaded) and options.distributor is None:
+        return partial(score_here, model.scorer)
+    about, first = model.describe(), model if isinstance(model, Process) else None
+    revision = about["revision"]
+    same = _make_plain(
+        options,
+        batch_tokens=about["batch_tokens"],
+        product=about["product"],
+        device=about["device"],
+        revision=options.revision if is_hash(revision) else revision,
     )
-    expected = {"revision": loaded.revision, "path": scorer.path, **loaded.extra}
-    source = ModelSource(model, same, expected)
+    expected = {"revision": revision, "path": about["path"], **about["further"]}
+    source = ModelSource(name, same, expected)
     if options.ray:
         address = options.ray
         return lambda tasks, report: score_on_ray(source, tasks, address, report)
-    return lambda tasks, report: score_in_processes(source, tasks, options.devices, report)
+    return lambda tasks, report: score_in_processes(source, tasks, options.devices, report, first)

@@ -292,11 +292,11 @@ def bound_samples(
 ) -> Intervals:
     """Compute the 95% percentile intervals, with `values` in them; None for too few not NaN."""
     # Resamples of Fleiss' kappa of few facts may be beside the estimate.
-    freedom, counts = np.broadcast_to(freedom, values.shape), (~np.isnan(samples)).sum(axis=0)
-    ends, enough = np.full((2, len(values)), np.nan), (freedom > 0) & (counts >= MIN_RESAMPLES)
-    for degrees in np.unique(freedom[enough]):
+    every, counts = np.broadcast_to(freedom, values.shape), (~np.isnan(samples)).sum(axis=0)
+    ends, enough = np.full((2, len(values)), np.nan), (every > 0) & (counts >= MIN_RESAMPLES)
+    for degrees in np.unique(every[enough]):
         level = ndtr(stdtrit(degrees, tail))  # a normal quantile there is as far out as Student's
-        same = enough & (freedom == degrees)
+        same = enough & (every == degrees)
         quantile = np.quantile if (counts[same] == len(samples)).all() else np.nanquantile
         ends[:, same] = quantile(samples[:, same], [level, 1 - level], axis=0)
     pairs = np.stack([np.fmin(ends[0], values), np.fmax(ends[1], values)], axis=1).tolist()

@@ -78,7 +78,7 @@ def list_means(
     chances: Sequence[float | None],
     *,
     share: bool,
-    **options: Labels,
+    **options: Any,
 ) -> list[Entry]:
     """Compute the mean of each column of values [queries, of]; NaN is left out."""
     defined = ~np.isnan(values)
@@ -94,7 +94,7 @@ def list_figure(
     name: str,
     defined: np.ndarray,
     chances: Sequence[float | None],
-    **options: Labels,
+    **options: Any,
 ) -> list[Entry]:
     """Compute the entries of a joint figure of languages or pairs; of several, their mean first."""
     # `defined` [queries, of] marks the queries that define a value, `options` are groups and

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from polyprobe.scoring.load import ModelSource
+from polyprobe.scoring.load import Loaded, ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.messages import naming_language
 
@@ -62,20 +62,28 @@ class Worker:
 
     def __init__(self, source: ModelSource) -> None:
         self._source = source
-        self._scorer: Scorer | None = None
+        self._loaded: Loaded | None = None
         self._loading, self._preparing, self._running = Lock(), Lock(), Lock()
 
-    def load(self) -> Scorer:
-        """Return the scorer; see `ModelSource.load`."""
+    def load(self) -> Loaded:
+        """Load the model, see `ModelSource.load`."""
         return self._source.load()
+
+    def describe(self) -> dict[str, Any]:
+        """Load the model if it is not, and return what `Loaded.describe` says."""
+        return self._load().describe()
 
     def score(self, task: Task) -> Scored:
         """Return a task's scores."""
-        with self._loading:
-            scorer = self._scorer = self._scorer or self.load()
-            scorer.engine.shares = True  # nothing else has the model
+        scorer = self._load().scorer
+        scorer.engine.shares = True  # nothing else has the model
         with naming_language(task.language):
             with self._preparing:
                 prepared = scorer.prepare(task.prompts, task.candidates)
             with self._running:
                 return scorer.score_prepared(prepared)
+
+    def _load(self) -> Loaded:
+        with self._loading:
+            self._loaded = self._loaded or self.load()
+        return self._loaded

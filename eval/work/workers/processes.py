@@ -12,13 +12,13 @@ from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from traceback import format_exception
 from types import ModuleType
+from typing import Any
 
 import torch
 
 from polyprobe.scoring.load import ModelSource
-from polyprobe.scoring.scorers import Scored
 from polyprobe.system.devices import choose_device
-from polyprobe.system.messages import PolyprobeError
+from polyprobe.system.messages import PolyprobeError, hide_secrets_in_logs
 
 from . import Report, Results, Task, Worker
 
@@ -26,8 +26,18 @@ CONTEXT = multiprocessing.get_context("spawn")  # a fork would break torch
 RESTARTS = 3  # in a row, without a finished task in between
 
 
+def start_first(source: ModelSource, n_devices: int) -> "Process":
+    """Start the process of the first device, which loads the model and describes it."""
+    kind = _check_devices(source.options.device, n_devices)
+    return Process(_place(source, kind, 0), n_devices, describes=True)
+
+
 def score_in_processes(
-    source: ModelSource, tasks: Sequence[Task], n_devices: int, report: Report
+    source: ModelSource,
+    tasks: Sequence[Task],
+    n_devices: int,
+    report: Report,
+    first: "Process | None" = None,
 ) -> Results:
     """Yield each task with its scores as soon as a process has them, in any order."""
     # Scores equal those of `score_here`, bit for bit, with the same number of torch threads: each
@@ -35,21 +45,26 @@ def score_in_processes(
     # is replaced, and its tasks are scored again. The processes end when the generator is closed
     # (`contextlib.closing`) or this process ends. `n_devices` is at most the number of accelerators
     # or CPU cores; the source's `device` is a kind, such as `cuda`.
+    # `first` is the process of `start_first`, else this one has loaded the model.
     kind = _check_devices(source.options.device, n_devices)
     if not tasks:
         return
-    if kind == "cuda":
+    if kind == "cuda" and not first:
         torch.cuda.empty_cache()  # the other processes need the memory
-    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     with ExitStack() as stack:
-        crew = []
-        for number in range(min(n_devices, len(tasks))):
-            device = kind if kind == "cpu" else f"{kind}:{number}"
-            copy = source._replace(options=replace(source.options, device=device))
-            crew.append(Process(copy, cores // n_devices))
-            stack.callback(crew[-1].end)
+        copies = [_place(source, kind, number) for number in range(min(n_devices, len(tasks)))]
+        crew = [first] if first else []
+        for process in crew:
+            process.source = copies[0]  # if it is started again
+        crew += [Process(copy, n_devices) for copy in copies[len(crew) :]]
+        for process in crew:
+            stack.callback(process.end)
         yield from _collect(crew, deque(tasks), report)
+
+
+def _place(source: ModelSource, kind: str, number: int) -> ModelSource:
+    device = kind if kind == "cpu" else f"{kind}:{number}"
+    return source._replace(options=replace(source.options, device=device))
 
 
 def _collect(crew: "list[Process]", waiting: deque[Task], report: Report) -> Results:
@@ -90,19 +105,35 @@ def _collect(crew: "list[Process]", waiting: deque[Task], report: Report) -> Res
 class Process:
     """A process with the model on one device; a pipe takes tasks and gives scores or an error."""
 
-    def __init__(self, source: ModelSource, threads: int) -> None:
-        self._source, self._threads = source, threads
+    def __init__(self, source: ModelSource, n_devices: int, describes: bool = False) -> None:
+        affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+        cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+        self.source, self._threads, self._describes = source, cores // n_devices, describes
         self.tasks: deque[Task] = deque()  # the one that is scored, then the one that is prepared
         self.start()
 
     def start(self) -> None:
         """Start the process, and send it the tasks of one that has died."""
         self.pipe, end = CONTEXT.Pipe()
-        self._process = CONTEXT.Process(target=_work, args=(self._source, end), daemon=True)
+        arguments = self.source, end, self._describes
+        self._process = CONTEXT.Process(target=_work, args=arguments, daemon=True)
         with _environment(self._threads):
             self._process.start()
         end.close()  # the pipe ends when the process does
         self._send(*self.tasks)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what `Loaded.describe` says there, of a process that describes its model."""
+        if self._describes:
+            self._describes = False  # nor if it is started again
+            try:
+                self._description = self.pipe.recv()
+            except (EOFError, OSError):
+                text = f"the process that loads the model has ended ({self.exit_reason()})"
+                raise PolyprobeError(f"{text}; use a smaller model or --batch-tokens") from None
+        if isinstance(self._description, Exception):
+            raise self._description
+        return self._description
 
     def submit(self, waiting: deque[Task], n_processes: int) -> None:
         """Send the next task, with the one after it unless few are left for the others."""
@@ -145,20 +176,23 @@ def _environment(threads: int) -> Iterator[None]:
             os.environ.update({name: value} if value is not None else {})
 
 
-def _work(source: ModelSource, pipe: Connection) -> None:
+def _work(source: ModelSource, pipe: Connection, describes: bool) -> None:
     """Score tasks until the parent kills the process or ends; the second starts with the first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent
-    nowhere = os.open(os.devnull, os.O_WRONLY)  # the parent has printed the same warnings
+    hide_secrets_in_logs()
+    worker, threads, sender = Worker(source), ThreadPoolExecutor(2), ThreadPoolExecutor(1)
+    if describes:
+        _answer(pipe, threads.submit(worker.describe))
+    nowhere = os.open(os.devnull, os.O_WRONLY)  # one process has printed the same warnings
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    worker, threads, sender = Worker(source), ThreadPoolExecutor(2), ThreadPoolExecutor(1)
     with suppress(EOFError, OSError):
         while True:
             sender.submit(_answer, pipe, threads.submit(worker.score, pipe.recv()))
     os._exit(1)
 
 
-def _answer(pipe: Connection, scored: Future[Scored]) -> None:
+def _answer(pipe: Connection, scored: Future[Any]) -> None:
     """Send the scores of a task, or the error; answers are in the order of the tasks."""
     error = scored.exception()
     if error and not isinstance(error, PolyprobeError):  # another may not be picklable

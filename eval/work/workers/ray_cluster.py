@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import torch
 
 from polyprobe.schema.run.settings import versions
-from polyprobe.scoring.load import ModelSource
-from polyprobe.scoring.scorers import Scored, Scorer
+from polyprobe.scoring.load import Loaded, ModelSource
+from polyprobe.scoring.scorers import Scored
 from polyprobe.system.messages import PolyprobeError, one_line
 
 from . import Report, Results, Task, Worker
@@ -182,8 +182,8 @@ class RayWorker(Worker):
         """Return the name of this worker's node."""
         return node()
 
-    def load(self) -> Scorer:
-        """Return the scorer, if the node has the expected versions."""
+    def load(self) -> Loaded:
+        """Load the model, if the node has the expected versions."""
         for name, release in versions().items():
             if release != self._expected[name]:
                 raise PolyprobeError(
