@@ -2,15 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import cache, partial
+from functools import partial
 from itertools import takewhile
 from operator import eq
 from typing import Any, NamedTuple
 
 from polyprobe.schema.columns import SENTENCE_START
 from polyprobe.scoring.engine import Ids
+from polyprobe.scoring.engine.tokens import list_heads, list_ids
 from polyprobe.system.files import hash_json, read_toml
 from polyprobe.system.messages import PolyprobeError, guess, one_line
 
@@ -82,32 +83,30 @@ class Chat(NamedTuple):
         if questions is not None:
             heads = [*map(self.ask, questions)]
         texts = [part[2] for part in parts]
-        sentences = _tokenize(list(map(str.__add__, heads, texts)), tokenizer)
-        encode = cache(lambda head: _tokenize([head], tokenizer)[0])
+        encode = partial(list_ids, tokenizer, special=False)
+        sentences = encode([*map(str.__add__, heads, texts)])
+        fronts = list_heads(heads, encode)
         rows = zip(sentences, heads, texts, strict=True)
-        return [split_ids(ids, head, text, encode, tokenizer) for ids, head, text in rows]
+        return [split_ids(ids, head, text, fronts, tokenizer) for ids, head, text in rows]
 
 
 def split_ids(
-    ids: Ids, head: str, text: str, encode: Callable[[str], Ids], tokenizer: Any
+    ids: Ids, head: str, text: str, fronts: Mapping[str, Ids], tokenizer: Any
 ) -> tuple[Ids, Ids]:
     """Split the ids of a text behind a head into those of its context and its own."""
-    # `encode` gives the ids of a head. Blanks of all kinds begin a word, but spaces alone do not.
-    front, words = encode(head), encode(head.rstrip())
+    # Blanks of all kinds begin a word, but spaces alone do not; see `list_heads`.
+    front = fronts[head]
     if not text:
-        return encode(head.rstrip(" ")), ()
+        return fronts[head.rstrip(" ")], ()
     if ids[: len(front)] == front:
         return front, ids[len(front) :]
+    words = fronts[head.rstrip()]
     if ids[: len(words)] == words:
         places = range(len(words), len(ids))  # the first token that is not only blanks
         n = next((k for k in places if tokenizer.decode([ids[k]]).strip()), len(ids))
         return ids[:n], ids[n:]
-    [bare] = _tokenize([text], tokenizer)
+    [bare] = list_ids(tokenizer, [text], special=False)
     return front, bare
-
-
-def _tokenize(texts: Sequence[str], tokenizer: Any) -> list[Ids]:
-    return [tuple(ids) for ids in tokenizer(texts, add_special_tokens=False)["input_ids"]]
 
 
 def render_chat(tokenizer: Any, options: ScoringOptions, model: str) -> Chat | None:

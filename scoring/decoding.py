@@ -190,7 +190,7 @@ def decode(
     `max_masks`, not that of the options; 2M bounds the steps. `progress` is called with (searches
     done, searches); each prompt and number of masks is a search.
     """
-    frames = {prompt: scorer.around_slot(prompt) for prompt in prompts}
+    frames = dict(zip(prompts, scorer.around_slots(prompts), strict=True))
     longest = Plan()  # refuses a prompt that is too long with M masks before any is decoded
     for before, after in frames.values():
         row = Input((*before, *[scorer.mask] * max_masks, *after))
@@ -239,7 +239,7 @@ def read_confidences(
     # These are the confidences of `recompute`; their sum is a pseudo-log-likelihood. Each prompt
     # has one slot and one filling.
     plan, questions = Plan(), []
-    for (before, after), tokens in zip(map(scorer.around_slot, prompts), fillings, strict=True):
+    for (before, after), tokens in zip(scorer.around_slots(prompts), fillings, strict=True):
         # The whole sentence is planned only to check its length; nothing runs it.
         plan.read(Input((*before, *tokens, *after)), [len(before)], tokens[:1])
         h = Hypothesis(tokens, ())

@@ -32,9 +32,9 @@ class Input(NamedTuple):
 class Reads(NamedTuple):
     """Log-probabilities to read in one input; `numbers[k]` is the k-th's in the plan."""
 
-    positions: list[int]
+    positions: Sequence[int]
     targets: list[int]
-    numbers: list[int]
+    numbers: Sequence[int]
 
 
 class Forecast(NamedTuple):
@@ -56,12 +56,15 @@ class Plan:
 
     def read(self, row: Input, positions: range | list[int], targets: Ids) -> range:
         """Add log P(targets[k] | row) at positions[k]; return the numbers of these reads."""
-        reads = self.reads.setdefault(row, Reads([], [], []))
         numbers = range(self.n_reads, self.n_reads + len(targets))
-        reads.positions.extend(positions)
-        reads.targets.extend(targets)
-        reads.numbers.extend(numbers)
         self.n_reads = numbers.stop
+        new = Reads(positions, [*targets], numbers)
+        reads: Any = self.reads.setdefault(row, new)
+        if reads is not new:
+            if isinstance(reads.numbers, range):  # copied once, however many reads follow
+                reads = self.reads[row] = Reads(*map(list, reads))
+            for values, more in zip(reads, new, strict=True):
+                values.extend(more)
         return numbers
 
     def targets(self, batch: Sequence[Input]) -> list[int]:

@@ -1,7 +1,7 @@
 """Decoder-only models: the mean log-probability of the whole sentence (BMLAMA eq. 10)."""
 
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from transformers import AutoModelForCausalLM
@@ -12,6 +12,7 @@ from polyprobe.scoring.chat import Chat, split_ids
 from polyprobe.scoring.engine import Ids, Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered
 from polyprobe.scoring.engine.prefix import Prefix
+from polyprobe.scoring.engine.tokens import list_heads, list_ids
 from polyprobe.scoring.engine.tree import Tree
 from polyprobe.scoring.options import BOS
 from polyprobe.system.messages import PolyprobeError, check_option
@@ -118,10 +119,10 @@ class CausalScorer(Scorer):
             pairs = self.chat.encode(texts, self.tokenizer)
             return [(c, tokens) if c else (tokens[:1], tokens[1:]) for c, tokens in pairs]
         sentences = self._sentence_ids([*map(join_context, texts)])
-        parts = (text.rpartition(SENTENCE_START) for text in texts)
-        encode = cache(lambda head: self._prefix_ids([head])[0])
+        parts = [text.rpartition(SENTENCE_START) for text in texts]
+        fronts = list_heads(filter(None, (part[0] for part in parts)), self._prefix_ids)
         return [
-            split_ids(ids, head, text, encode, self.tokenizer) if head else (ids[:1], ids[1:])
+            split_ids(ids, head, text, fronts, self.tokenizer) if head else (ids[:1], ids[1:])
             for ids, (head, _, text) in zip(sentences, parts, strict=True)
         ]
 
@@ -131,8 +132,7 @@ class CausalScorer(Scorer):
 
     def _sentence_ids(self, sentences: list[str]) -> list[Ids]:
         """Return the ids of each sentence, with a BOS or without as `bos` says."""
-        encoded = self.tokenizer(sentences)["input_ids"] if sentences else []
-        rows, bos = list(map(tuple, encoded)), self.tokenizer.bos_token_id
+        rows, bos = list_ids(self.tokenizer, sentences), self.tokenizer.bos_token_id
         if bos is None:
             return rows
         if self.bos == "never":

@@ -12,6 +12,7 @@ from transformers.models.auto import modeling_auto
 from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Ids, Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered
+from polyprobe.scoring.engine.tokens import list_ids
 from polyprobe.scoring.options import FREE
 from polyprobe.system.messages import PolyprobeError
 
@@ -51,8 +52,10 @@ class MaskedScorer(Scorer):
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan the inputs of each prompt and candidate; equal ones are planned once."""
         numbers = []
-        for prompt, fillings in queries.fillings(self.tokenizer):
-            before, after = self.around_slot(prompt)
+        frames = self.around_slots(queries.prompts)
+        for (before, after), (_, fillings) in zip(
+            frames, queries.fillings(self.tokenizer), strict=True
+        ):
             numbers.append([self.read_filling(plan, before, f, after) for f in fillings])
         return numbers
 
@@ -64,17 +67,18 @@ class MaskedScorer(Scorer):
             plan.read(row, [len(before) + i], pieces[i : i + 1])
         return range(first, plan.n_reads)
 
-    def around_slot(self, prompt: str) -> tuple[Ids, Ids]:
-        """Return the ids before and behind the mask, special tokens included."""
+    def around_slots(self, prompts: Sequence[str]) -> list[tuple[Ids, Ids]]:
+        """Return each prompt's ids before and behind the mask, special tokens included."""
         # The mask token may absorb a blank in front of it (XLM-R): it is tokenized in the text.
-        text = join_context(prompt).replace(SLOT, self.tokenizer.mask_token)
-        ids = self.tokenizer(text)["input_ids"]
-        if ids.count(self.mask) != 1:
-            raise PolyprobeError(
-                f"the prompt becomes {ids.count(self.mask)} mask tokens, expected one: {prompt!r}"
-            )
-        at = ids.index(self.mask)
-        return tuple(ids[:at]), tuple(ids[at + 1 :])
+        texts = [join_context(x).replace(SLOT, self.tokenizer.mask_token) for x in prompts]
+        rows = list_ids(self.tokenizer, texts)
+        for prompt, ids in zip(prompts, rows, strict=True):
+            if (n := ids.count(self.mask)) != 1:
+                raise PolyprobeError(
+                    f"the prompt becomes {n} mask tokens, expected one: {prompt!r}"
+                )
+        places = [ids.index(self.mask) for ids in rows]
+        return [(ids[:at], ids[at + 1 :]) for ids, at in zip(rows, places, strict=True)]
 
 
 class MaskedObjectScorer(ObjectScorer, MaskedScorer):
@@ -88,7 +92,7 @@ class MaskedContrastiveScorer(FirstPieceScorer, MaskedScorer):
     def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
         """Return each prompt with a mask, and the mask's position."""
         closed = [p.rstrip() + "." if p.rstrip().endswith(SLOT) else p for p in prompts]
-        parts = map(self.around_slot, closed)
+        parts = self.around_slots(closed)
         return [(Input((*before, self.mask, *after)), len(before)) for before, after in parts]
 
 

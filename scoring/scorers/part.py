@@ -10,6 +10,7 @@ import torch
 
 from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Ids, Input, Plan, Progress
+from polyprobe.scoring.engine.tokens import list_ids
 from polyprobe.system.messages import PolyprobeError
 
 from .queries import BOUNDARY, Queries, join_context
@@ -108,8 +109,7 @@ def pieces_behind(
     pairs = dict.fromkeys((blank, candidate) for blank, row in rows for candidate in row)
     spaced = [(x, c) for x, c in pairs if x and not (x == " " and c in words)]
     texts = [blank + candidate for blank, candidate in spaced]
-    encoded = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
-    rest = zip(spaced, map(tuple, encoded), strict=True)
+    rest = zip(spaced, list_ids(tokenizer, texts, special=False), strict=True)
     return {pair: bare[pair[1]] for pair in pairs} | dict(rest)
 
 

@@ -10,6 +10,7 @@ from polyprobe.scoring.engine import Ids
 from polyprobe.system.messages import PolyprobeError, quote
 
 BOUNDARY = "▁"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Queries(NamedTuple):
@@ -67,7 +68,7 @@ def _list(name: str, values: Any) -> Sequence[Any]:
 def _check_text(name: str, text: Any) -> None:
     if not isinstance(text, str):
         raise PolyprobeError(f"{name} is {quote(text)}; expected a text")
-    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+    if not text.isascii() and _SURROGATE.search(text):
         raise PolyprobeError(f"{name} has a lone surrogate, which UTF-8 has not: {text[:80]!a}")
 
 

@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from polyprobe.scoring.chat import Chat
 from polyprobe.scoring.engine import Engine, Ids, Network, Plan, Progress
+from polyprobe.scoring.engine.tokens import list_ids
 from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.system.devices import without_collector
 from polyprobe.system.messages import PolyprobeError
@@ -118,8 +120,10 @@ class Scorer(ABC):
         numbers = self.plan(plan, queries)
         if self.tokenizer is not None:  # a chat server has its own
             self.check_inputs(plan)
-        lost = {c for c, ids in queries.pieces.items() if only_unknown(ids, self.tokenizer)}
-        rows = enumerate(candidates)
+        unknown_id = getattr(self.tokenizer, "unk_token_id", None)
+        doubtful = [c for c, ids in queries.pieces.items() if unknown_id in ids]
+        lost = {c for c in doubtful if only_unknown(queries.pieces[c], self.tokenizer)}
+        rows = enumerate(candidates) if lost else ()
         unknown = [(q, k) for q, row in rows for k, c in enumerate(row) if c in lost]
         return Prepared(plan, numbers, candidates, unknown)
 
@@ -168,17 +172,21 @@ class Scorer(ABC):
         distinct = list(dict.fromkeys(c for row in candidates for c in row))
         if not distinct or self.tokenizer is None:
             return {}
-        ids = self.tokenizer(distinct, add_special_tokens=False)["input_ids"]
-        for candidate, pieces in zip(distinct, ids, strict=True):
-            if not pieces:
+        pieces = dict(zip(distinct, list_ids(self.tokenizer, distinct, special=False), strict=True))
+        for candidate, ids in pieces.items():
+            if not ids:
                 raise PolyprobeError(f"candidate {candidate!r} tokenizes to nothing in this model")
-        return dict(zip(distinct, map(tuple, ids), strict=True))
+        return pieces
 
     def check_inputs(self, plan: Plan) -> None:
         """Refuse inputs that are too long for the model or hold ids outside its vocabulary."""
         # Learned positions end there; rotary ones go on, but were not trained behind it.
         limit = min(self.tokenizer.model_max_length, self.engine.positions)
         n_tokens = self.engine.vocabulary
+        parts = chain(chain.from_iterable(plan.reads), (x.targets for x in plan.reads.values()))
+        ids, longest = set().union(*parts), max((row.length for row in plan.reads), default=0)
+        if longest <= limit and max(ids, default=0) < n_tokens:
+            return
         for row, reads in plan.reads.items():
             if row.length > limit:
                 raise PolyprobeError(

@@ -12,6 +12,7 @@ from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Ids, Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered
 from polyprobe.scoring.engine.prefix import Prefix
+from polyprobe.scoring.engine.tokens import list_ids
 from polyprobe.system.messages import PolyprobeError
 
 from .answers import AnswerScorer
@@ -72,9 +73,10 @@ class Seq2SeqScorer(Scorer):
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each prompt and candidate."""
         numbers = []
-        for prompt, fillings in queries.fillings(self.tokenizer):
+        sources = self._sources(queries.prompts)
+        for source, (_, fillings) in zip(sources, queries.fillings(self.tokenizer), strict=True):
             # Position 0 predicts the sentinel, which every candidate has.
-            source, start = self._source(prompt), (self._start, self._sentinel)
+            start = (self._start, self._sentinel)
             rows = [(Input((*start, *ids[:-1]), source), ids) for ids in fillings]
             numbers.append([plan.read(row, range(1, len(ids) + 1), ids) for row, ids in rows])
         return numbers
@@ -100,13 +102,20 @@ class Seq2SeqScorer(Scorer):
                 return start
         raise PolyprobeError("config.json names neither decoder_start_token_id nor pad_token_id")
 
-    def _source(self, prompt: str) -> Ids:
+    def _sources(self, prompts: Sequence[str]) -> list[Ids]:
         """Return the encoder's ids; mT5's sentinel piece begins with its own blank."""
+        sources: dict[str, Ids] = {}
         for sentinel in (SENTINEL, f" {SENTINEL}"):
-            ids = self.tokenizer(join_context(prompt).replace(SLOT, sentinel))["input_ids"]
-            if ids.count(self._sentinel) == 1:
-                return tuple(ids)
-        raise PolyprobeError(f"the sentinel is lost when this prompt is tokenized: {prompt!r}")
+            rest = [prompt for prompt in dict.fromkeys(prompts) if prompt not in sources]
+            texts = [join_context(prompt).replace(SLOT, sentinel) for prompt in rest]
+            rows = zip(rest, list_ids(self.tokenizer, texts), strict=True)
+            sources |= {prompt: ids for prompt, ids in rows if ids.count(self._sentinel) == 1}
+        for prompt in prompts:
+            if prompt not in sources:
+                raise PolyprobeError(
+                    f"the sentinel is lost when this prompt is tokenized: {prompt!r}"
+                )
+        return [sources[prompt] for prompt in prompts]
 
 
 class Seq2SeqObjectScorer(ObjectScorer, Seq2SeqScorer):
@@ -119,7 +128,7 @@ class Seq2SeqContrastiveScorer(FirstPieceScorer, Seq2SeqScorer):
     def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
         """Return each prompt as the source, and the position of the decoder's sentinel."""
         decoder = (self._start, self._sentinel)
-        return [(Input(decoder, self._source(prompt)), 1) for prompt in prompts]
+        return [(Input(decoder, source), 1) for source in self._sources(prompts)]
 
 
 # The encoder reads the stem alone. The decoder begins with its start token; `<extra_id_0>`,
@@ -132,8 +141,7 @@ class Seq2SeqReleasedScorer(SettlingScorer, Seq2SeqContrastiveScorer):
     def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
         """Return each stem as the source, and the position of the decoder's start token."""
         stems = [join_context(prompt[: prompt.index(SLOT)]).rstrip() for prompt in prompts]
-        sources = self.tokenizer(stems)["input_ids"] if stems else []
-        return [(Input((self._start,), tuple(ids)), 0) for ids in sources]
+        return [(Input((self._start,), ids), 0) for ids in list_ids(self.tokenizer, stems)]
 
     def skips(self, token: int) -> bool:
         """Return whether a token is the first sentinel, padding or a blank."""

@@ -51,7 +51,7 @@ def test_the_log_probability_is_that_of_each_token_alone_masked(place):
                 assert row["gold_log_c"] is None
                 assert scorer.tokenizer.unk_token_id in ids
                 continue
-            before, after = scorer.around_slot(made.prompt)
+            [(before, after)] = scorer.around_slots([made.prompt])
             expected = []
             for k, token in enumerate(ids):
                 masked = [*ids[:k], scorer.mask, *ids[k + 1 :]]

@@ -90,7 +90,7 @@ def test_mt5_s_sentinel_is_an_ordinary_piece_with_a_blank_of_its_own(scorers):
     for prompt, before in (("法国的首都是[Y]。", "是"), ("[Y]は", None), ("the [Y].", "e")):
         [row] = scorer.score([prompt], [["Paris", "巴黎"]])
         assert len(set(row)) == 2
-        tokens = tokenizer.convert_ids_to_tokens(list(scorer._source(prompt)))
+        tokens = tokenizer.convert_ids_to_tokens(list(scorer._sources([prompt])[0]))
         assert tokens.count("▁<extra_id_0>") == 1
         at = tokens.index("▁<extra_id_0>")
         assert tokenizer.convert_tokens_to_ids(tokens[at]) == sentinel
