@@ -8,7 +8,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, proces
 from tokenizers import pre_tokenizers as pre
 from transformers import PreTrainedTokenizerFast
 
-from polyprobe.scoring.engine.tokens import list_ids
+from polyprobe.scoring.engine.tokens import list_ids, splits_at_blanks
 from tests.making import tiny
 
 # The patterns of Llama 3, GPT-4, GPT-4o and DeepSeek V3, and BLOOM's, which joins signs and blanks.
@@ -147,7 +147,9 @@ def draw_texts(n):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_ids_are_those_of_the_tokenizer_s_own_call(kind):
-    tokenizer, texts = KINDS[kind][1](), draw_texts(1000)
+    words, make = KINDS[kind]
+    tokenizer, texts = make(), draw_texts(1000)
+    assert splits_at_blanks(tokenizer.backend_tokenizer) == words
     for special in (True, False):
         expected = tokenizer(texts, add_special_tokens=special)["input_ids"]
         for n in (len(texts), 5):
