@@ -1,4 +1,4 @@
-"""Compare scores with the reference in more scripts, and bfloat16 with float32."""
+"""Compare scores with the reference in more scripts, and ways of rounding with float32."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -35,7 +35,10 @@ def _measure(setting: Setting, entry: Entry) -> list[Equal]:
     found = []
     with ExitStack() as stack:
         ours, reference = (start(stack, setting, entry, m) for m in ("ours", "reference"))
-        short = start(stack, setting, entry, "ours", dtype="bfloat16")
+        shorter = {
+            "bfloat16": start(stack, setting, entry, "ours", dtype="bfloat16"),
+            "bfloat16 products": start(stack, setting, entry, "rounded"),
+        }
         for language in LANGUAGES:
             rows = take_rows(setting.dataset, language, setting.rows or SAMPLE)
             difference = compare(ours.ask(rows).value, reference.ask(rows).value)
@@ -43,8 +46,12 @@ def _measure(setting: Setting, entry: Entry) -> list[Equal]:
             found.append(_row(entry, "reference", language, difference))
         for language in SHORT_LANGUAGES:
             rows = take_rows(setting.dataset, language, setting.rows or SHORT_SAMPLE)
-            difference = compare(short.ask(rows).value, ours.ask(rows).value)
-            found.append(_row(entry, "polyprobe, bfloat16 against float32", language, difference))
+            full = ours.ask(rows).value
+            for name, worker in shorter.items():
+                difference = compare(worker.ask(rows).value, full)
+                found.append(
+                    _row(entry, f"polyprobe, {name} against float32", language, difference)
+                )
     return found
 
 

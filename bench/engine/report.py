@@ -364,8 +364,8 @@ def tabulate_equality(found: Found) -> str:
     )
     text = (
         "polyprobe compared with the reference in float32, in further languages (en and ru: "
-        "above), and in bfloat16 compared with float32. A ranking differs if any two candidates "
-        "change places."
+        "above), and in bfloat16, or with products in bfloat16 of float32 weights, compared with "
+        "float32. A ranking differs if any two candidates change places."
     )
     return text + "\n\n" + make_table(head, 3, lines)
 

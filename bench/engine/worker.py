@@ -82,6 +82,13 @@ def load_ours(family: str, model: str, dtype: str) -> Method:
     return load_scorer(model, device="cpu", dtype=dtype).score
 
 
+def load_rounded(family: str, model: str, dtype: str) -> Method:
+    """Return the same with products in bfloat16 of float32 weights."""
+    from polyprobe.eval import load_scorer
+
+    return load_scorer(model, device="cpu", dtype=dtype, product="bfloat16").score
+
+
 def load_prepare(family: str, model: str, dtype: str) -> Method:
     """Return the function that tokenizes and plans rows, without a call of the model."""
     from polyprobe.eval import load_scorer
@@ -113,6 +120,7 @@ def load_products(family: str, model: str, dtype: str) -> Method:
 
 METHODS = {
     "ours": load_ours,
+    "rounded": load_rounded,
     "prepare": load_prepare,
     "reference": load_reference,
     "peer-quantity": load_peer_quantity,
