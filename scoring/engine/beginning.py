@@ -1,11 +1,11 @@
 """A beginning that many inputs share: it runs once, and its keys and values are kept."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
-from transformers.cache_utils import DynamicLayer
+from transformers.cache_utils import Cache, DynamicLayer
 
 from polyprobe.scoring.engine.forward import Ids, Input, Network, count_common
 
@@ -61,13 +61,14 @@ def keep_tokens(cache: Any, tokens: Tensor | slice) -> None:
         layer.keys, layer.values = layer.keys[:, :, tokens], layer.values[:, :, tokens]
 
 
-def find_beginning(rows: Sequence[Input]) -> Ids:
-    """Return whole pieces that all inputs begin with, and that none consists of."""
-    first, last = min(rows), max(rows)
+def find_beginning(first: Input, last: Input) -> Ids:
+    """Return whole pieces that inputs begin with, and that none consists of; given the outer two.
+
+    In sorted order these share what all share.
+    """
     if first.source:
         return ()
-    shortest = min(len(row.ids) for row in rows)
-    shared = min(count_common(first.ids, last.ids), shortest - 1)
+    shared = min(count_common(first.ids, last.ids), len(first.ids) - 1)
     return first.ids[: shared // Beginning.piece * Beginning.piece]
 
 
@@ -81,8 +82,8 @@ def copy_cache(cache: Any, rows: Tensor) -> Any:
 
 def select_rows(cache: Any, rows: Tensor) -> None:
     """Replace the rows of a cache by some of them, in this order."""
-    # Layers with recurrent states have one method, the cache of MiniMax has the other
-    if all(hasattr(layer, "batch_select_indices") for layer in cache.layers):
-        cache.batch_select_indices(rows)
-    else:
+    # Layers with recurrent states know the order of beams only; MiniMax's cache knows the other
+    if type(cache).batch_select_indices is Cache.batch_select_indices:
         cache.reorder_cache(rows)
+    else:
+        cache.batch_select_indices(rows)

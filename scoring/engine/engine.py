@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from polyprobe.scoring.options import HALF
-from polyprobe.system.devices import is_out_of_memory
+from polyprobe.system.devices import is_out_of_memory, without_collector
 from polyprobe.system.messages import PolyprobeError
 
 from .forward import Forecast, ForwardPath, Input, Network, Plan, Progress
@@ -97,6 +97,7 @@ class Engine:
         calls, tokens = map(sum, zip(*counts, strict=True))
         return Forecast(calls, len(plan.reads), tokens)
 
+    @without_collector()
     def run(self, plan: Plan, values: ReadValues, progress: Progress) -> np.ndarray:
         """Compute each read's value, float32; progress is called with (inputs done, inputs)."""
         results: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)

@@ -74,7 +74,7 @@ class Prefix(ForwardPath):
         self._lengths = {}
         try:
             for rows in families.values():
-                self._shared = len(find_beginning(rows))
+                self._shared = len(find_beginning(min(rows), max(rows)))
                 groups = group_inputs(rows)
                 self._lengths |= {row: group.length for group in groups for row in group.rows}
                 yield from self._join([x._replace(shared=self._shared) for x in groups], budget)

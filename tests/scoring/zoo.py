@@ -170,6 +170,11 @@ HYBRIDS = {
                        "mamba_num_heads": 4, "mamba_head_dim": 16, "n_groups": 2,
                        "layers_block_type": ["mamba", "mlp"]}, 0.1),
     "deepseek-v3": Kind("deepseek_v3", closed, LATENT),
+    "qwen3.5": Kind("qwen3_5_text", with_bos, {**HALF, "head_dim": 8, "num_hidden_layers": 4,
+                    "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+                    "linear_key_head_dim": 8, "linear_value_head_dim": 8}, 0.1),
+    "falcon-h1": Kind("falcon_h1", with_bos, {**HALF, "head_dim": 8, "mamba_d_ssm": 64,
+                      "mamba_n_heads": 8, "mamba_d_head": 8, "mamba_d_state": 8}, 0.1),
 }  # fmt: skip
 
 BERT = {**SMALL, "pad_token_id": 0}
