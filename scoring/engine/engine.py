@@ -170,7 +170,9 @@ class Engine:
                     f"out of memory with a single sentence of {batch[0].length} tokens; "
                     f"{MEMORY_REMEDY}"
                 ) from error
-            self.batch_tokens = max(1, min(self.batch_tokens, path.size(batch)) // 2)
+            # The size of a crowd has its cached tokens, which are not run
+            size = self.batch_tokens if path.crowded else path.size(batch)
+            self.batch_tokens = max(1, min(self.batch_tokens, size // 2))
             if self.network.device.type == "cuda":
                 torch.cuda.empty_cache()
         else:

@@ -248,9 +248,7 @@ def test_a_context_is_run_once(kind, kinds, monkeypatch):
     scorer.engine.shares = False
     scorer.engine.path.forget()
     nodes = [len(Trie(sorted(plan.reads))) for plan in plans]
-    first, second = (
-        find_beginning(min(plan.reads), max(plan.reads)) for plan in plans[1:]
-    )
+    first, second = (find_beginning(min(plan.reads), max(plan.reads)) for plan in plans[1:])
     shared = count_common(first, second) // 8 * 8
     assert shared > 40
     if scorer.path == "tree":
