@@ -1,4 +1,4 @@
-"""Peak memory of `polyprobe eval` with SmolLM2-135M on a part of BMLAMA-17."""
+"""Peak memory of `polyprobe eval` with SmolLM2-135M on parts of BMLAMA-17."""
 
 import json
 import math
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .contexts import read_rows, write_examples
 from .models import Setting
 
 # Run a command and print its peak resident memory, with few imports: on Linux the peak of a child
@@ -28,36 +29,47 @@ seconds = time.perf_counter() - begin
 print(json.dumps({"peak": usage.ru_maxrss * 1024, "seconds": seconds, "status": status}))
 """
 SAMPLE, LANGUAGES = 200, "en,ru,zh"
+CONTEXT, CONTEXT_SAMPLE, CONTEXT_TARGET = 3000, 2000, 2.5e9
 COMMAND = "from polyprobe.cli import run; run()"
 IMPORTS = "import polyprobe.eval.evaluate"
 
 
 class Peak(NamedTuple):
-    """The peak memory of a process and the size of its float32 weights, in bytes."""
+    """The peak memory of a process, the size of its float32 weights, and the target, in bytes."""
 
     what: str
     peak: int
     weights: int
+    target: float
     seconds: float
 
 
 def measure(setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return the peak of the run and, for comparison, of the libraries alone."""
+    """Return the peaks of two runs and, for comparison, of the libraries alone."""
     model = setting.models / "decoder"
-    sample = setting.rows or SAMPLE
-    with tempfile.TemporaryDirectory() as folder:
-        arguments = [
-            "eval", model, "--dataset", setting.dataset, "--config", "17", "--device", "cpu",
-            "--languages", LANGUAGES, "--sample", sample, "--output", Path(folder) / "run",
-        ]  # fmt: skip
-        what = f"`polyprobe eval`, {LANGUAGES}, {sample} facts each"
-        run = _run(setting, folder, ["-c", COMMAND, *map(str, arguments)])
-        alone = _run(setting, folder, ["-c", IMPORTS])
     weights = weigh(model / "model.safetensors")
-    return [
-        Peak(what, run["peak"], weights, run["seconds"])._asdict(),
-        Peak("the libraries alone", alone["peak"], 0, alone["seconds"])._asdict(),
-    ]
+    sample, behind = setting.rows or SAMPLE, setting.rows or CONTEXT_SAMPLE
+    system = write_examples(read_rows(setting, "en"), set(), CONTEXT, model)
+    chat = ["--sample", behind, "--no-donor", "--chat", "--system", system]
+    runs = {
+        f"{LANGUAGES}, {sample} facts each": (1.5 * weights + 1e9, LANGUAGES, ["--sample", sample]),
+        f"en, {behind:,} rows behind {CONTEXT:,} tokens": (CONTEXT_TARGET, "en", chat),
+    }
+    peaks = []
+    for what, (target, languages, options) in runs.items():
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = [
+                "eval", model, "--dataset", setting.dataset, "--config", "17", "--device", "cpu",
+                "--languages", languages, "--output", Path(folder) / "run", *options,
+            ]  # fmt: skip
+            run = _run(setting, folder, ["-c", COMMAND, *map(str, arguments)])
+            peaks.append(
+                Peak(f"`polyprobe eval`, {what}", run["peak"], weights, target, run["seconds"])
+            )
+    with tempfile.TemporaryDirectory() as folder:
+        alone = _run(setting, folder, ["-c", IMPORTS])
+    peaks.append(Peak("the libraries alone", alone["peak"], 0, 0, alone["seconds"]))
+    return [peak._asdict() for peak in peaks]
 
 
 def weigh(file: Path) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from bench.servers import PYTHON
 from bench.smollm2 import fetch_model
 
-from . import equality, floor, growth, memory, prepare, report
+from . import contexts, equality, floor, growth, memory, prepare, report
 from .models import Setting, Sources, build_bmlama, make_model, take_sentences, train_unigram
 from .race import ENTRIES, list_models, time_part
 
@@ -23,6 +23,7 @@ PARTS: dict[str, tuple[list[str], Callable[[Setting, Callable[[str], None]], Any
         part: (list_models(part), lambda s, say, part=part: time_part(part, s, say))
         for part in ENTRIES
     },
+    "contexts": ([contexts.MODEL], contexts.measure),
     "floor": (floor.MODELS, floor.measure),
     "prepare": (equality.MODELS, prepare.measure),
     "equality": (equality.MODELS, equality.measure),

@@ -8,7 +8,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,7 +92,13 @@ class Lap(NamedTuple):
     cpu: list[float]
 
 
-def race(workers: Sequence[Worker], rows: Rows, rounds: int, seed: int = 0) -> dict[str, Lap]:
+def race(
+    workers: Sequence[Worker],
+    rows: Rows,
+    rounds: int,
+    repeats: Mapping[str, int] = REPEATS,
+    seed: int = 0,
+) -> dict[str, Lap]:
     """Return the results of each worker, after one untimed round with few rows."""
     order = random.Random(seed)
     few = Rows(rows.prompts[:2], rows.candidates[:2])
@@ -100,7 +106,7 @@ def race(workers: Sequence[Worker], rows: Rows, rounds: int, seed: int = 0) -> d
         worker.ask(rows if worker.name == "floor" else few)
     laps = {worker.name: Lap(None, [], []) for worker in workers}
     for _ in range(rounds):
-        turns = [worker for worker in workers for _ in range(REPEATS.get(worker.name, 1))]
+        turns = [worker for worker in workers for _ in range(repeats.get(worker.name, 1))]
         order.shuffle(turns)
         seconds: dict[str, list[Answer]] = {}
         for worker in turns:
@@ -165,7 +171,7 @@ INTERPRETERS = {
 # Peers whose scores are a different quantity from the reference's.
 OWN_QUANTITY = ("lm-pub-quiz",)
 ENTRIES = {
-    "decoder": [Entry("decoder", "causal", 24, tuple(INTERPRETERS))],
+    "decoder": [Entry("decoder", "causal", 24, ("smart", *INTERPRETERS))],
     "encoder": [
         Entry("encoder-30k", "masked", 24, ("lm-pub-quiz",)),
         Entry("encoder-250k", "masked", 12, ("lm-pub-quiz",)),
@@ -226,7 +232,8 @@ def time_part(part: str, setting: Setting, say: Callable[[str], None]) -> list[d
 def time_entry(entry: Entry, setting: Setting, say: Callable[[str], None]) -> list[Timed]:
     """Race all methods of a model, and profile ours."""
     found = []
-    peers = [peer for peer in entry.peers if getattr(setting, INTERPRETERS[peer])]
+    has = {peer: getattr(setting, name) for peer, name in INTERPRETERS.items()}
+    peers = [peer for peer in entry.peers if has.get(peer, True)]
     with ExitStack() as stack:
         workers = [
             start(stack, setting, entry, m) for m in ("reference", "ours", "floor", "operators")

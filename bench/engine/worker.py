@@ -13,6 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from . import peers
@@ -77,58 +78,61 @@ def show(seconds: dict[str, float], n: int = 15) -> str:
 
 def load_ours(family: str, model: str, dtype: str) -> Method:
     """Return the measured function: `load_scorer(model).score`."""
+    return _load_scorer(family, model, dtype).score
+
+
+def _load_scorer(family: str, model: str, dtype: str, **options: str) -> Any:
     from polyprobe.eval import load_scorer
 
-    return load_scorer(model, device="cpu", dtype=dtype).score
+    scoring = "letters" if family == "letters" else "bmlama"
+    return load_scorer(model, device="cpu", dtype=dtype, scoring=scoring, **options)
+
+
+def load_tokens(family: str, model: str, dtype: str) -> Method:
+    """Return the function that counts the tokens that the measured function embeds."""
+    scorer = _load_scorer(family, model, dtype)
+    sizes: list[int] = []
+    # The head calls the model again with its states, so the model's own inputs would count twice.
+    embedding = scorer.model.get_input_embeddings()
+    embedding.register_forward_pre_hook(lambda part, inputs: sizes.append(inputs[0].numel()))
+
+    def count(prompts: list[str], candidates: list[list[str]]) -> int:
+        sizes.clear()
+        scorer.score(prompts, candidates)
+        return sum(sizes)
+
+    return count
 
 
 def load_rounded(family: str, model: str, dtype: str) -> Method:
     """Return the same with products in bfloat16 of float32 weights."""
-    from polyprobe.eval import load_scorer
-
-    return load_scorer(model, device="cpu", dtype=dtype, product="bfloat16").score
+    return _load_scorer(family, model, dtype, product="bfloat16").score
 
 
 def load_prepare(family: str, model: str, dtype: str) -> Method:
     """Return the function that tokenizes and plans rows, without a call of the model."""
-    from polyprobe.eval import load_scorer
-
-    scorer = load_scorer(model, device="cpu", dtype=dtype)
+    scorer = _load_scorer(family, model, dtype)
     return lambda prompts, candidates: scorer.prepare(prompts, candidates).plan.n_reads
 
 
-def load_reference(family: str, model: str, dtype: str) -> Method:
-    """Return the scoring function of the released approach."""
-    from . import reference
-
-    return reference.load(family, model, dtype)
-
-
-def load_peer_quantity(family: str, model: str, dtype: str) -> Method:
-    """Return the scoring function of the released approach to lm-pub-quiz's quantity."""
-    from . import reference
-
-    return reference.load_peer_quantity(family, model, dtype)
-
-
-def load_products(family: str, model: str, dtype: str) -> Method:
-    """Return the floor: only the matrix products of the tokens left after merging."""
-    from . import floor
-
-    return floor.load(family, model, dtype)
+def load_from(module: str, name: str) -> Callable[[str, str, str], Method]:
+    """Return a loader of a module of ours, which is imported when a model is loaded."""
+    return lambda *model: getattr(import_module(module, "bench.engine"), name)(*model)
 
 
 METHODS = {
     "ours": load_ours,
     "rounded": load_rounded,
+    "tokens": load_tokens,
     "prepare": load_prepare,
-    "reference": load_reference,
-    "peer-quantity": load_peer_quantity,
+    "reference": load_from(".reference", "load"),
+    "smart": load_from(".reference", "load_smart"),
+    "peer-quantity": load_from(".reference", "load_peer_quantity"),
     "lm-eval": peers.load_lm_eval,
     "lm-pub-quiz": peers.load_lm_pub_quiz,
     "vLLM": peers.load_vllm,
     "llama.cpp": peers.load_llama,
-    "floor": load_products,
+    "floor": load_from(".floor", "load"),
     "operators": load_operators,
 }
 
@@ -137,7 +141,7 @@ def main() -> None:
     """Load the model and answer until the end of the input."""
     parser = argparse.ArgumentParser()
     parser.add_argument("method", choices=METHODS)
-    parser.add_argument("family", choices=["causal", "masked", "seq2seq"])
+    parser.add_argument("family", choices=["causal", "letters", "masked", "seq2seq"])
     parser.add_argument("model")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--threads", type=int, default=2)
