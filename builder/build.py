@@ -22,18 +22,8 @@ with explain_missing_extras("building"):
 
     from .facts import files
     from .language import add_language
+    from .output import folder as disk
     from .output.config import read_parquet
-    from .output.folder import (
-        check_folder,
-        check_mirror,
-        check_same,
-        is_built,
-        list_configs,
-        list_versions,
-        read_notes,
-        write_card,
-        write_config,
-    )
     from .recipes import balanced, own
     from .recipes.balanced.material import gather, trace_costs
     from .recipes.sentences import build as sentences
@@ -72,14 +62,14 @@ def extend_dataset(
     with open_folder(name, output) as folder:
         notes = {"command": f"polyprobe build {name} --config {config}"}
         if name == BALANCED:
-            notes = read_notes(folder, config)
+            notes = disk.read_notes(folder, config)
         paths = sorted((folder / "data" / config).glob("*.parquet"))
         parts = {path.stem: read_parquet(path) for path in paths}
         tables, about = add_language(f"{name}/{config}", parts, added)
         words = chain(*zip(("--labels", "--templates"), added.files, strict=True))
         about["command"] = f"{notes['command']} {shlex.join(words)}"
-        write_config(folder, f"{config}-{added.language}", tables, json.dumps(notes | about))
-        write_card(folder, name, list_recipe_configs(name), load_recipe(name))
+        disk.write_config(folder, f"{config}-{added.language}", tables, json.dumps(notes | about))
+        disk.write_card(folder, name, list_recipe_configs(name), load_recipe(name))
     return folder
 
 
@@ -88,30 +78,30 @@ def open_folder(name: str, output: Path | None, mirror: Path | None = None) -> I
     """Give the folder of a dataset, which no other process uses meanwhile; check the mirror."""
     folder = convert_value("the folder", output or Path("datasets", name), Path)
     with explain_missing_extras("building"), locked(folder, wait=True):
-        check_mirror(mirror)
+        disk.check_mirror(mirror)
         yield folder
 
 
 def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Path | None) -> None:
     """Build configurations of a published dataset into a folder that no other process uses."""
     recipe, configs = load_recipe(name), list_recipe_configs(name)
-    check_folder(folder, name, configs)
+    disk.check_folder(folder, name, configs)
     built = 0
     try:
         for built, config in enumerate(selection):
             report(f"building {name}/{config} ({built + 1} of {len(selection)})")
-            write_config(folder, config, recipe.build(config, mirror))
+            disk.write_config(folder, config, recipe.build(config, mirror))
         built = len(selection)
     finally:
         # The card lists the complete configurations, also after an error or Ctrl-C.
         if built:
-            write_card(folder, name, configs, recipe)
+            disk.write_card(folder, name, configs, recipe)
 
 
 def plan_balanced(request: BalancedRequest, mirror: Path | None = None) -> pl.DataFrame:
     """Return the cost of each language in facts (`material.COSTS`); build nothing."""
     request.check_names(plan=True)
-    check_mirror(mirror)
+    disk.check_mirror(mirror)
     return trace_costs(gather(request, mirror).coverage, request.languages)
 
 
@@ -130,14 +120,14 @@ def build_balanced(
     request.check_names()
     with open_folder(BALANCED, output, mirror) as folder:
         name, notes = request.name, {"command": request.command}
-        check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
-        check_same(folder, name, notes, "name this one with --config")
+        disk.check_folder(folder, BALANCED, sorted({*disk.list_configs(folder), name}))
+        disk.check_same(folder, name, notes, "name this one with --config")
         material = gather(request, mirror)
         announce(trace_costs(material.coverage, request.languages))
         report(f"building {BALANCED}/{name}")
         made = balanced.balance(request, material, mirror)
-        write_config(folder, name, made.rows, balanced.dump(made.notes))
-        write_card(folder, BALANCED, (), balanced)
+        disk.write_config(folder, name, made.rows, balanced.dump(made.notes))
+        disk.write_card(folder, BALANCED, (), balanced)
     return folder, made.notes
 
 
@@ -154,14 +144,14 @@ def build_own(request: OwnRequest, output: Path | None = None) -> tuple[Path, ba
     """
     with open_folder(OWN, output) as folder:
         name = own.DEFAULT_CONFIG
-        check_folder(folder, OWN, [*list_configs(folder), name])
+        disk.check_folder(folder, OWN, [*disk.list_configs(folder), name])
         # Made before the old build is touched: a mistake in a file replaces nothing.
         made = own.make(request)
-        before = read_notes(folder, name).get("command")
+        before = disk.read_notes(folder, name).get("command")
         if before not in (None, made.notes.command):
             report(f"replacing {folder}, made by `{before}`")
-        write_config(folder, name, made.rows, own.dump(made.notes))
-        write_card(folder, OWN, (), own)
+        disk.write_config(folder, name, made.rows, own.dump(made.notes))
+        disk.write_card(folder, OWN, (), own)
     return folder, made.notes
 
 
@@ -181,10 +171,10 @@ def build_sourced(
     """
     recipe = load_recipe(name)
     with open_folder(name, output, mirror) as folder:
-        check_folder(folder, name, list_configs(folder))
+        disk.check_folder(folder, name, disk.list_configs(folder))
         for config, tables in recipe.make_configs(source, languages, mirror).items():
-            write_config(folder, config, tables)
-        write_card(folder, name, (), recipe)
+            disk.write_config(folder, config, tables)
+        disk.write_card(folder, name, (), recipe)
     return folder
 
 
@@ -230,8 +220,8 @@ def build_sentences(
         request = replace(request, languages=sentences.choose_targets(base, request))
         settings = sentences.find_settings(request, engine)
         expected = {**settings._asdict(), "languages": list(settings.languages)}
-        check_same(folder, request.name, expected, "give another --output")
-        inflected = sentences.translate_languages(request, base, engine)
+        disk.check_same(folder, request.name, expected, "give another --output")
+        inflected = sentences.translate(request, base, engine)
         notes = sentences.write_version(folder, request, settings, base, inflected)
     return folder, notes
 
@@ -247,8 +237,8 @@ def find_base(folder: Path, request: SentenceRequest, mirror: Path | None) -> No
             f"{dataset} has its own {request.name}: polyprobe build {dataset} --config "
             f"{request.name}"
         )
-    check_folder(folder, dataset, [*list_versions(folder, recipe_configs), config])
-    if not is_built(folder, config):
+    disk.check_folder(folder, dataset, [*disk.list_versions(folder, recipe_configs), config])
+    if not disk.is_built(folder, config):
         if dataset in REQUESTED:
             raise PolyprobeError(
                 f"no configuration {config} in {folder}; build it first: polyprobe build {dataset}"

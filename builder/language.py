@@ -75,9 +75,8 @@ def read_questions(name: str, tables: Tables, language: str) -> list[Question]:
         )
     has_ids = all(row["subject_id"] and row["candidate_ids"] for row in questions)
     if not has_ids or {*questions[0]} - {*Row._fields}:
-        raise PolyprobeError(
-            f"{name} has rows without ids, or with texts that files do not give; choose another"
-        )
+        text = f"{name} has rows without ids, or with texts that files do not give; choose another"
+        raise PolyprobeError(text)
     numbers = [number for _, number in key_rows([row["fact_id"] for row in questions])]
     return [row | {"number": x} for row, x in zip(questions, numbers, strict=True)]
 

@@ -167,7 +167,13 @@ def own(
 
     folder, notes = build.build_own(request, output)
     show_notes(notes)
-    show_donors(folder)
+    from polyprobe.analysis.figures.results import explain_donors
+    from polyprobe.eval.donors import deal_donors
+    from polyprobe.schema.load import read_splits
+
+    rows = deal_donors(next(iter(read_splits(str(folder)).values()))).rows
+    if None in rows:
+        say(explain_donors(rows.count(None), len(rows)))
     say(f"Wrote {notes.rows:,} rows in {notes.costs['asked'].sum()} languages to {folder}.")
 
 
@@ -291,17 +297,6 @@ def show_notes(notes: "Notes") -> None:
         parts = [f"{count} ({n})" for count, n in sorted(relations.items(), reverse=True)]
         made = f"{notes.rows:,} rows of {notes.facts:,} facts"
         say(f"{made}; templates (relations): {', '.join(parts)}")
-
-
-def show_donors(folder: Path) -> None:
-    """Print how many rows of a dataset cannot be asked about another subject, if some cannot."""
-    from polyprobe.analysis.figures.results import explain_donors
-    from polyprobe.eval.donors import deal_donors
-    from polyprobe.schema.load import read_splits
-
-    rows = deal_donors(next(iter(read_splits(str(folder)).values()))).rows
-    if None in rows:
-        say(explain_donors(rows.count(None), len(rows)))
 
 
 def draw_table(head: tuple[str, ...], rows: "pl.DataFrame") -> Table:

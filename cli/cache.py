@@ -20,15 +20,18 @@ cache = typer.Typer(help="List or delete the scores that runs reuse.", no_args_i
 ABOUT = ("revision", "scoring", "dtype")
 
 
+def _read_stores() -> "list[Stored]":
+    from polyprobe.eval.work.score_store import list_stores
+
+    if not (stores := list_stores(cache_folder())):
+        say(f"no scores are stored in {cache_folder()}")
+    return stores
+
+
 @cache.command(epilog="Example: polyprobe cache info")
 def info() -> None:
     """List stored scores, one row for each model and its settings."""
-    from polyprobe.eval.work.score_store import list_stores
-
-    folder = cache_folder()
-    stores = list_stores(folder)
-    if not stores:
-        say(f"no scores are stored in {folder}")
+    if not (stores := _read_stores()):
         return
     table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False, header_style="bold", highlight=False)
     table.add_column("model", overflow="fold", min_width=18)  # with the others 80 columns
@@ -46,7 +49,7 @@ def info() -> None:
         values += [settings[store.file]] if any(settings.values()) else []
         cells = (_name_store(store), revision[:12], *values, f"{store.rows:,}", decimal(store.size))
         table.add_row(*cells, date)
-    say(table, f"{_count_total(stores)} in {folder}")
+    say(table, f"{_count_total(stores)} in {cache_folder()}")
 
 
 @cache.command(epilog="Example: polyprobe cache clear --model bloom --dry-run")
@@ -55,12 +58,9 @@ def clear(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List them; delete nothing.")] = False,
 ) -> None:
     """Delete stored scores; run folders are not changed."""
-    from polyprobe.eval.work.score_store import list_stores, remove_store
+    from polyprobe.eval.work.score_store import remove_store
 
-    folder = cache_folder()
-    stores = list_stores(folder)
-    if not stores:
-        say(f"no scores are stored in {folder}")
+    if not (stores := _read_stores()):
         return
     if model == "":  # a shell variable that is not set must not clear everything
         raise PolyprobeError("--model is empty; leave it out to delete the scores of all models")
@@ -75,7 +75,7 @@ def clear(
         about = ", ".join(store.identity.get(name, "–") for name in ABOUT)
         counts = _count_total([store])
         say(f"{word} {_name_store(store)} ({about}): {counts}, {store.file.name}")
-    say(f"{word} {_count_total(selection)} from {folder}")
+    say(f"{word} {_count_total(selection)} from {cache_folder()}")
 
 
 def _list_differing(store: "Stored", stores: "list[Stored]") -> str:

@@ -173,9 +173,8 @@ def metrics(
         check_pair_figures(split_list(options.pairs), choose_figures(options.figures or ()))
     for run in map(Run, runs):
         if options.pairs and run.settings().kind == "predictions":
-            raise PolyprobeError(
-                f"{run.folder} holds free predictions, which have no candidates; omit --pairs"
-            )
+            text = f"{run.folder} holds free predictions, which have no candidates; omit --pairs"
+            raise PolyprobeError(text)
         results = compute_results(run, options, options.choice, options)
         show_run(FinishedRun(run, results), [*options.list_parts(results, run.folder)])
 

@@ -67,41 +67,32 @@ def _object_to(licence: str, card: Mapping[str, Any]) -> str:
     return ""
 
 
-def no_configs(dataset: Source) -> Iterator[str]:
-    """Find a card without a list of files, one for each split."""
-    if not locate.list_splits(dataset.card):
-        yield "README.md: 'configs' lists no data_files (split and path of each); build it again"
-
-
 def other_files(dataset: Source) -> Iterator[str]:
     """Find splits without a file or with another one's, and Parquet files not in the card."""
     splits = locate.list_splits(dataset.card)
+    if not splits:
+        yield "README.md: 'configs' lists no data_files (split and path of each); build it again"
+        return
     for split in splits:
         if split.path not in dataset.files:
             there = (dataset.place / split.path).is_file()
             problem = "push takes data/CONFIG/LANGUAGE.parquet only" if there else "no such file"
             yield f"README.md: {split.config}/{split.name} is {split.path}: {problem}"
-
     sentences = {f"sentences/{split.config}.parquet" for split in splits}
     paths = [x for x in dataset.files if x.endswith(".parquet") and x not in sentences]
     for problem in locate.find_misplaced(splits, paths):
         yield f"README.md: {problem}; build it again"
 
 
-def unreadable(dataset: Source) -> Iterator[str]:
-    """Find files that are not Parquet, or truncated."""
+def wrong_columns(dataset: Source) -> Iterator[str]:
+    """Find files that are not Parquet, or lack a shared column, or have it in another type."""
     for split in locate.list_splits(dataset.card):
         try:
-            _read(dataset.place / split.path)
+            columns = _read(dataset.place / split.path).schema
         except UNREADABLE as error:
             reason = str(error).splitlines()[0]
             yield f"{split.path}: cannot be read ({reason}); build {split.config} again"
-
-
-def wrong_columns(dataset: Source) -> Iterator[str]:
-    """Find splits in which a shared column is missing or has another type."""
-    for split in locate.list_splits(dataset.card):
-        columns = pq.read_schema(dataset.place / split.path)
+            continue
         for field in SCHEMA:
             if field.name not in columns.names:
                 yield f"{split.path}: no column '{field.name}'"
@@ -207,13 +198,7 @@ def changed_file(board: Source) -> Iterator[str]:
 
 # By kind of the folder. A stage runs if the one before found nothing, and relies on that.
 STAGES: dict[str, tuple[list[Callable[[Source], Iterator[str]]], ...]] = {
-    "dataset": (
-        [no_configs],
-        [other_files],
-        [unreadable],
-        [wrong_columns],
-        [other_features, wrong_rows],
-    ),
+    "dataset": ([other_files], [wrong_columns], [other_features, wrong_rows]),
     "board": ([incomplete_card], [changed_file]),
     "space": ([incomplete_card], [missing_import], [not_loading]),
 }

@@ -28,14 +28,11 @@ _XET_STATUS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ?([^)]*
 
 def check_repository_name(name: str, remedy: str = "correct --dataset-id") -> str:
     """Refuse a name that is not OWNER/NAME, or that the Hub does not permit; return others."""
-    try:
+    with suppress(errors.HFValidationError):
         validate_repo_id(name)
-        valid = "/" in name
-    except errors.HFValidationError:
-        valid = False
-    if not valid:
-        raise PolyprobeError(f"{name!r} is not a repository name OWNER/NAME; {remedy}")
-    return name
+        if "/" in name:
+            return name
+    raise PolyprobeError(f"{name!r} is not a repository name OWNER/NAME; {remedy}")
 
 
 class Remote(NamedTuple):
@@ -123,13 +120,11 @@ def find_changes(source: Source, remote: Remote) -> Changes:
     there, here = remote.files, source.files
     same = {path for path, x in here.items() if there.get(path) in (x.sha256, x.git_oid)}
     gone = sorted(there.keys() - here)
-    return Changes(
-        added=[path for path in here if path not in there],
-        changed=[path for path in here if path in there and path not in same],
-        deleted=[path for path in gone if is_published(path, source.kind)],
-        same=sorted(same),
-        foreign=[path for path in gone if not is_published(path, source.kind)],
-    )
+    added = [path for path in here if path not in there]
+    changed = [path for path in here if path in there and path not in same]
+    deleted = [path for path in gone if is_published(path, source.kind)]
+    foreign = [path for path in gone if path not in deleted]
+    return Changes(added, changed, deleted, sorted(same), foreign)
 
 
 class UnreachableError(PolyprobeError):

@@ -54,8 +54,7 @@ def install_dataset(folder: Path) -> str:
     # (without an owner: only Hugging Face can create one), then takes the newest folder of
     # HF_DATASETS_CACHE/NAME/CONFIG/VERSION/* (datasets 5.2, packaged_modules/cache/cache.py). Here
     # the name of that folder is a hash of the content; `datasets` uses paths and modification
-    # times. The default configuration is prepared last, so that `load_dataset("NAME")` takes it as
-    # the newest.
+    # times. The default configuration is the newest, so that `load_dataset("NAME")` takes it.
     import datasets  # here, as evaluate below: the import takes seconds
 
     datasets.disable_progress_bars()

@@ -180,8 +180,7 @@ def check_token(api: HfApi, repo_id: str) -> None:
 
 def publish(api: HfApi, source: Source, target: Target, remote: Remote, changes: Changes) -> Pushed:
     """Make the repository equal to the folder by one commit; create a missing repository."""
-    # Large files are uploaded before the commit. The Hub keeps them: the next call sends only
-    # missing ones.
+    # Large files are uploaded before the commit. The Hub keeps them: the next call sends the rest.
     try:
         with hub.explain_hub(target.repo_id) as state:
             if target.create_pr and (there := find_pull_request(api, source, target)):

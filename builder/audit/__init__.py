@@ -39,10 +39,8 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
     # English, or the first language if there is no English.
     reference = "en" if "en" in splits else next(iter(splits))
     with_ids = find_ids(splits)
-    judged = {
-        language: judge_language(splits[reference], split, with_ids)
-        for language, split in splits.items()
-    }
+    first = splits[reference]
+    judged = {x: judge_language(first, split, with_ids) for x, split in splits.items()}
     differ = np.any([language.not_parallel for language in judged.values()], axis=0)
     ceiling = compute_ceiling(splits, judged)
     return Audit(
@@ -54,13 +52,10 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
         rows=len(differ),
         rows_parallel_in_all=int((~differ).sum()),
         rows_with_ids=sum(with_ids),
-        symmetric={name: splits[reference].relation.count(name) for name in SYMMETRIC},
-        languages={
-            language: audit_language(split, splits[reference], judged[language])
-            for language, split in splits.items()
-        },
+        symmetric={name: first.relation.count(name) for name in SYMMETRIC},
+        languages={x: audit_language(split, first, judged[x]) for x, split in splits.items()},
         ceiling=ceiling,
-        baselines=find_baselines(splits[reference], all(with_ids)),
+        baselines=find_baselines(first, all(with_ids)),
     )
 
 

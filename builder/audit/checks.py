@@ -31,8 +31,7 @@ def find_second_answers(split: Split, reference: Split) -> list[bool]:
         for labels, names, answers in zip(split.candidates, ids, split.answers, strict=True)
     ]
     # A distractor is correct if its label in this language, or its id, is that of an answer to the
-    # same prompt in the reference, or if another row has its id as an object of the subject and
-    # relation.
+    # same prompt in the reference, or if another row has its id as an object of the same question.
     prompt_labels: dict[str, set[str]] = defaultdict(set)
     prompt_ids: dict[str, set[str]] = defaultdict(set)
     for prompt, (labels, names) in zip(reference.prompt, right, strict=True):
@@ -101,16 +100,14 @@ CHECKS = {
         "mixed alphabets", lambda split, _: find_texts(split, lambda text: unmix(text) != text)
     ),
     "rows_with_blank_ends": Check("blank at end", find_padded),
-    "rows_with_missing_slot": Check(
-        "no slot", lambda split, _: [SLOT not in x for x in split.prompt]
-    ),
+    "rows_with_missing_slot": Check("no slot", lambda of, _: [SLOT not in x for x in of.prompt]),
     "rows_with_several_slots": Check(
-        "several slots", lambda split, _: [x.count(SLOT) > 1 for x in split.prompt]
+        "several slots", lambda of, _: [x.count(SLOT) > 1 for x in of.prompt]
     ),
     "rows_with_one_candidate": Check(
-        "one candidate", lambda split, _: [len(x) < 2 for x in split.candidates]
+        "one candidate", lambda of, _: [len(x) < 2 for x in of.candidates]
     ),
-    "rows_without_answer": Check("no answer", lambda split, _: [not x for x in split.answers]),
+    "rows_without_answer": Check("no answer", lambda of, _: [not x for x in of.answers]),
     "rows_with_other_fact": Check(
         "other fact", lambda split, reference: [*map(ne, split.fact_id, reference.fact_id)]
     ),
@@ -120,8 +117,7 @@ CHECKS = {
 
 def compare_labels(split: Split, reference: Split, not_parallel: Iterable[bool]) -> Counter[bool]:
     """Count the distinct pairs of labels by whether both are spelled alike."""
-    # A pair is a label in the reference and in this language, of a subject or of a candidate in a
-    # parallel row.
+    # A pair is a label in the reference and in this language, of a subject or a parallel candidate.
     pairs = set(zip(reference.subject, split.subject, strict=True)) - {("", "")}
     for row, bad in enumerate(not_parallel):
         if not bad:

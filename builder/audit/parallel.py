@@ -48,9 +48,7 @@ class Dictionary:
     def has_homonym(self, block: str, labels: list[str], originals: list[str]) -> bool:
         """Tell whether a label of the row was observed with several in the other language."""
         sides = ((self.to_reference, labels), (self.from_reference, originals))
-        return any(
-            len(pairs.get((block, label), ())) > 1 for pairs, names in sides for label in names
-        )
+        return any(len(pairs.get((block, x), ())) > 1 for pairs, names in sides for x in names)
 
 
 class Judged(NamedTuple):

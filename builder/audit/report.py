@@ -72,17 +72,13 @@ def table_rows(audit: Audit) -> Iterator[list[str]]:
     yield ["language", f"not parallel to {audit.reference}", *headings, *last]
     for language, counts in audit.languages.items():
         ceilings = (audit.ceiling.random, audit.ceiling.answer_first)
-        pair = (find_pair(values, audit, language) for values in ceilings)
+        pair = (format_value(find_pair(values, audit, language)) for values in ceilings)
         p_value = counts["answer_position_p_value"]
-        yield [
-            language,
-            str(counts["rows_not_parallel_to_en"]),
-            *(str(counts[code]) for code in codes),
-            format_share(counts["answers_last"], sum(counts["answer_positions"])),
-            "–" if p_value is None else f"{p_value:.2g}",
-            format_share(counts["labels_identical_to_en"], counts["labels_compared"]),
-            *map(format_value, pair),
-        ]
+        rows = (str(counts[code]) for code in ("rows_not_parallel_to_en", *codes))
+        positions = format_share(counts["answers_last"], sum(counts["answer_positions"]))
+        identical = format_share(counts["labels_identical_to_en"], counts["labels_compared"])
+        chi_squared = "–" if p_value is None else f"{p_value:.2g}"
+        yield [language, *rows, positions, chi_squared, identical, *pair]
 
 
 def has_rows(code: str, audit: Audit) -> bool:

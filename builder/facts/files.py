@@ -136,9 +136,8 @@ def read_template_tables(path: Path, head: Sequence[str] = ()) -> TemplateTables
                 f'language: en = "The {relation} of {SUBJECT} is {SLOT}."'
             )
         if marks := set(":,") & set(relation):
-            raise PolyprobeError(
-                f"{path}: the name of relation {relation!r} contains {marks.pop()!r}; rename it"
-            )
+            text = f"{path}: the name of relation {relation!r} contains {marks.pop()!r}; rename it"
+            raise PolyprobeError(text)
         made.texts[relation] = {}
         for key, value in table.items():
             place = f"{path}: [{relation}] {key}"

@@ -55,7 +55,7 @@ def read_config(folder: Path, name: str) -> Config:
     first = tables[0]
     flagged = first["flags"].to_pylist() if "flags" in first.column_names else []
     parts = [x["repairs"].to_pylist() for x in tables if "repairs" in x.column_names]
-    repairs = zip(*parts, strict=True)
+    repairs = Counter(code for row in zip(*parts, strict=True) for code in set().union(*row))
     reference = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
     # A protocol adds the other candidates of rows of one, so their baseline is unknown here.
     baseline = Baseline(tables[reference].num_rows, None, None, None)
@@ -67,21 +67,15 @@ def read_config(folder: Path, name: str) -> Config:
         figures = HEADLINES[:1]
     elif find_different(tables).any():  # no rankings to compare
         figures = UNRANKED
-    return Config(
-        name=name,
-        splits=[
-            SplitSize(x.stem, f"data/{name}/{x.name}", len(y), x.stat().st_size, y.nbytes)
-            for x, y in zip(paths, tables, strict=True)
-        ],
-        schema=first.schema.remove_metadata(),
-        relations=count_values(first["relation"]),
-        sizes=count_values(pc.list_value_length(first["candidates"])),
-        repairs=Counter(code for row in repairs for code in set().union(*row)),
-        flags=Counter(flag for row in flagged for flag in row),
-        baseline=baseline,
-        figures=figures,
-        notes=json.loads((first.schema.metadata or {}).get(NOTES.encode(), b"{}")),
-    )
+    splits = [
+        SplitSize(x.stem, f"data/{name}/{x.name}", len(y), x.stat().st_size, y.nbytes)
+        for x, y in zip(paths, tables, strict=True)
+    ]
+    schema, relations = first.schema.remove_metadata(), count_values(first["relation"])
+    sizes = count_values(pc.list_value_length(first["candidates"]))
+    flags = Counter(flag for row in flagged for flag in row)
+    notes = json.loads((first.schema.metadata or {}).get(NOTES.encode(), b"{}"))
+    return Config(name, splits, schema, relations, sizes, repairs, flags, baseline, figures, notes)
 
 
 def read_parquet(path: Path) -> pa.Table:

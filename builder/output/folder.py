@@ -18,7 +18,6 @@ from .card import MARK, Describe, render_benchmark, render_card
 from .config import NOTES, read_config
 
 STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: complete, new, old
-LEVEL = 9  # of zstd
 
 
 def list_configs(folder: Path) -> list[str]:
@@ -66,9 +65,8 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
         paths = {*folder.glob("*"), *folder.glob("data/*")} - {folder / LOCK}
         is_build = paths <= {data, *parts, *states, *folder.glob("LICENSE*")}
     if not is_build:
-        raise PolyprobeError(
-            f"{folder} holds something other than a build of {name}; give another --output"
-        )
+        text = f"{folder} holds something other than a build of {name}; give another --output"
+        raise PolyprobeError(text)
     place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not place.is_dir() or not os.access(place, os.W_OK):
         raise PolyprobeError(f"cannot write to {place}; give another --output")
@@ -121,9 +119,7 @@ def write_config(
 def write_split(table: pa.Table, path: Path) -> None:
     """Write one split as Parquet with zstd."""
     buffer = pa.BufferOutputStream()
-    pq.write_table(
-        table, buffer, compression="zstd", compression_level=LEVEL, write_page_checksum=True
-    )
+    pq.write_table(table, buffer, compression="zstd", compression_level=9, write_page_checksum=True)
     # Written at once: a full disk is noticed before half a file looks like Parquet. On disk before
     # a folder with its name is renamed: a loss of power leaves no half of it either.
     with path.open("wb") as file:

@@ -50,19 +50,12 @@ def statistics_table(configs: Sequence[Config]) -> str:
     """Return one line for each configuration: queries of one language, mean of candidates."""
     counts = ("languages", "queries", "relations", "candidates", "fewest", "most")
     head = ("configuration", *counts, "chance", "frequency")
-    rows = [
-        (
-            f"`{config.name}`",
-            len(config.splits),
-            config.sizes.total(),
-            len(config.relations),
-            f"{fmean(config.sizes.elements()):.2f}",
-            min(config.sizes),
-            max(config.sizes),
-            *("–" if share is None else f"{share:.3f}" for share in config.baseline[1:3]),
-        )
-        for config in configs
-    ]
+    rows = []
+    for config in configs:
+        of_config = (len(config.splits), config.sizes.total(), len(config.relations))
+        sizes = (f"{fmean(config.sizes.elements()):.2f}", min(config.sizes), max(config.sizes))
+        shares = ("–" if share is None else f"{share:.3f}" for share in config.baseline[1:3])
+        rows.append((f"`{config.name}`", *of_config, *sizes, *shares))
     return f"{markdown_table(head, rows)}\n\n{TEXTS['baseline']}"
 
 
@@ -93,12 +86,10 @@ def flags_table(configs: Sequence[Config]) -> str:
     return codes_table(("flag", "meaning"), counts, meanings)
 
 
-def codes_table(
-    head: tuple[str, str], counts: dict[str, Counter[str]], meanings: dict[str, str]
-) -> str:
+def codes_table(head: Sequence[str], counts: dict[str, Counter[str]], texts: dict[str, str]) -> str:
     """Return one line for each code: its number of queries in each configuration."""
     rows = [
-        (f"`{code}`", meaning, *(count[code] for count in counts.values()))
-        for code, meaning in meanings.items()
+        (f"`{code}`", text, *(count[code] for count in counts.values()))
+        for code, text in texts.items()
     ]
     return markdown_table((*head, *(f"`{name}`" for name in counts)), rows)

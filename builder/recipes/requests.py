@@ -19,6 +19,8 @@ from . import OWN
 
 AGREEMENTS = ("template", "relation")
 
+Names = tuple[str, ...]
+_names, _codes = (partial(option, (), parse=parse) for parse in (split_list, parse_languages))
 _sentence = partial(option, panel="Sentences of the source")
 _template = partial(option, panel="Translated templates")
 
@@ -26,13 +28,11 @@ _template = partial(option, panel="Translated templates")
 def check_config(name: str) -> None:
     """Refuse a name that is no file name, and the one that `datasets` reserves."""
     if not re.fullmatch(r"(\w[\w.-]{0,79})?", name):
-        raise PolyprobeError(
-            f"--config {name[:99]!r}: expected at most 80 letters, digits, '.', '-', '_'"
-        )
+        text = f"--config {name[:99]!r}: expected at most 80 letters, digits, '.', '-', '_'"
+        raise PolyprobeError(text)
     if name == "default":
-        raise PolyprobeError(
-            "--config default: datasets takes that name for the one to load; choose another"
-        )
+        text = "--config default: datasets takes that name for the one to load; choose another"
+        raise PolyprobeError(text)
 
 
 @dataclass(frozen=True)
@@ -40,24 +40,16 @@ class BalancedRequest(Options):
     """A balanced set: its sources, its languages, and the options of the draw."""
 
     source: str  # one, or several with commas, the preferred one first
-    languages: tuple[str, ...] = option(
-        (), "Comma-separated language codes.", parse=parse_languages
-    )
+    languages: Names = _codes("Comma-separated language codes.")
     candidates: int = option(10, "Number of candidates per query, including the answer.", minimum=2)
-    templates: int = option(
-        1, "Maximum templates per relation; each adds a row per fact.", minimum=1
-    )
+    templates: int = option(1, "Maximum templates per relation, each a row per fact.", minimum=1)
     max_per_relation: int | None = option(
         None, "Maximum facts per relation (default: all).", minimum=1
     )
-    relations: tuple[str, ...] = option(
-        (), "Comma-separated relations (default: all).", parse=split_list
-    )
-    exclude: tuple[str, ...] = option((), "Comma-separated relations to exclude.", parse=split_list)
-    labels: tuple[str, ...] = option(
-        (),
-        "Other sources, comma-separated, that give labels which --source lacks, in order.",
-        parse=split_list,
+    relations: Names = _names("Comma-separated relations (default: all).")
+    exclude: Names = _names("Comma-separated relations to exclude.")
+    labels: Names = _names(
+        "Other sources, comma-separated, that give labels which --source lacks, in order."
     )
     wording: str | None = _sentence(
         None,
@@ -71,14 +63,14 @@ class BalancedRequest(Options):
         "Folder with UniMorph's tables of inflected words (a file for each language, such as rus); "
         "with them xfactr's names get their cases.",
     )
-    template_translators: tuple[str, ...] = _template(
+    template_translators: Names = _template(
         (),
         "Translator of missing templates: NAME, or 'NAME key=value …'. Repeat it: a translation is "
         "kept if two agree.",
         parse=tuple,
         flag="--template-translator",
     )
-    trusted: tuple[str, ...] = _template(
+    trusted: Names = _template(
         (),
         "The text of a --template-translator whose translations a reader has checked: they are "
         "kept without a second one that agrees.",
@@ -105,7 +97,7 @@ class BalancedRequest(Options):
     )
 
     @property
-    def sources(self) -> tuple[str, ...]:
+    def sources(self) -> Names:
         """Return the names of the sources of facts."""
         return split_list(self.source)
 
@@ -129,28 +121,24 @@ class BalancedRequest(Options):
     def check(self) -> None:
         """Refuse options that contradict each other."""
         if self.agree != AGREEMENTS[0] and not self.template_translators:
-            raise PolyprobeError(
-                f"--agree {self.agree} is for translated templates; add --template-translator"
-            )
+            text = f"--agree {self.agree} is for translated templates; add --template-translator"
+            raise PolyprobeError(text)
         if self.wording and self.templates != 1:
             raise PolyprobeError(
                 f"--templates {self.templates}: with --wording a fact has one row; omit "
                 "--templates or --wording"
             )
         if strangers := sorted({*self.trusted} - {*self.template_translators}):
-            raise PolyprobeError(
-                f"--trusted {strangers[0]!r}: expected a text of --template-translator"
-            )
+            text = f"--trusted {strangers[0]!r}: expected a text of --template-translator"
+            raise PolyprobeError(text)
         if overlap := sorted({*self.relations} & {*self.exclude}):
-            raise PolyprobeError(
-                f"--relations and --exclude both name {', '.join(overlap)}; choose one"
-            )
+            text = f"--relations and --exclude both name {', '.join(overlap)}; choose one"
+            raise PolyprobeError(text)
         for name in self.labels:
             check_option("--labels", name, FACT_SOURCES)
         for name in sorted({*self.sources} & {*self.labels}):
-            raise PolyprobeError(
-                f"--labels {name}: its labels are those of --source already; name another"
-            )
+            text = f"--labels {name}: its labels are those of --source already; name another"
+            raise PolyprobeError(text)
         if self.wording and len(self.sources) > 1:
             raise PolyprobeError(
                 f"--wording {self.wording}: sentences are of one --source; name one of "
@@ -162,9 +150,8 @@ class BalancedRequest(Options):
         for name in self.sources or (self.source,):
             check_option("--source", name, FACT_SOURCES)
         if not self.languages and not plan:
-            raise PolyprobeError(
-                "--languages is needed to build; --plan alone shows what they cost"
-            )
+            text = "--languages is needed to build; --plan alone shows what they cost"
+            raise PolyprobeError(text)
 
 
 @dataclass(frozen=True)
@@ -178,9 +165,7 @@ class OwnRequest(Options):
 
     facts: Path
     templates: Path
-    languages: tuple[str, ...] = option(
-        (), "Comma-separated language codes (default: all of the facts).", parse=parse_languages
-    )
+    languages: Names = _codes("Comma-separated language codes (default: all of the facts).")
     candidates: int = option(10, "Number of candidates per query, including the answer.", minimum=2)
     seed: int = option(0, "Random seed of the sampling.")
     licence: str = "unknown"
@@ -206,9 +191,7 @@ class SentenceRequest(Options):
     dataset: str
     config: str = option("default", "Configuration with the templates; C gives C-sentence.")
     translator: str = option("googletrans", f"{', '.join(TRANSLATORS)}.")
-    languages: tuple[str, ...] = option(
-        (), "Comma-separated language codes (default: all).", parse=parse_languages
-    )
+    languages: Names = _codes("Comma-separated language codes (default: all).")
     lemmatizer: str = option(
         "auto",
         f"Lemmatizer that finds the object: {', '.join(LEMMATIZERS)} (auto: stanza if its models "

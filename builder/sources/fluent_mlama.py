@@ -73,9 +73,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     records = list(read_translations_of(mirror, selection - {"en"} or TRANSLATED))
     repairs: Counter[str] = Counter()
     translated = [record for record in records if record.language in selection]
-    sides = [
-        side for record in records for side in list_sides(record) if side.language in selection
-    ]
+    sides = [side for x in records for side in list_sides(x) if side.language in selection]
     names = [
         (side.language, entity, label.strip())
         for side in sides

@@ -28,7 +28,7 @@ from polyprobe.system.messages import PolyprobeError, track
 
 from . import SOURCES
 from .bmlama import files as bmlama_files
-from .mpararel import TUPLES
+from .mpararel import ENDS, TUPLES
 
 ABOUT = SOURCES["mlama"]
 LICENCE, REASONS, URL = ABOUT["licence"], ABOUT["repairs"], ABOUT["url"]
@@ -41,7 +41,6 @@ RELATIONS = (*GOOGLE_RE, *sorted(relation for relation, *_ in bmlama_files.BLOCK
 TRIPLES = {"lineid": pl.Int64, **TUPLES}
 ROWS = {**TRIPLES, "language": pl.String, "predicate_id": pl.String}
 GIVEN = dict.fromkeys(("language", "relation", "template"), pl.String)
-ENDS = ("sub", "obj")
 TEXTS = ("sub_label", "obj_label")
 
 # Cyrillic and Greek capitals that look like X and Y, and lower-case letters.
@@ -103,12 +102,10 @@ def collect_triples(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequ
         for end in ENDS
     )
     ids = usable.select(relation="predicate_id", subject_id="sub_id", object_id="obj_id")
-    return Facts(
-        facts=ids.unique().sort(*FACTS),
-        labels=choose_labels(names, repairs),
-        templates=repair_templates(templates.filter(selection), repairs),
-        repairs={reason: count for reason, count in sorted(repairs.items()) if count},
-    )
+    labels = choose_labels(names, repairs)
+    repaired = repair_templates(templates.filter(selection), repairs)
+    counts = {reason: count for reason, count in sorted(repairs.items()) if count}
+    return Facts(ids.unique().sort(*FACTS), labels, counts, templates=repaired)
 
 
 def leave_out(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:

@@ -28,7 +28,17 @@ ROWS = 843_143
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return the result of `mlama.read_facts`, from the Hub (HF_ENDPOINT) or a mirror's Parquet."""
     folder = download(revision=REVISION) if mirror is None else mirror / NAME.replace("/", "__")
-    return mlama.from_rows(read_folder(folder), languages)
+    paths = sorted(path for path in folder.rglob("*.parquet") if path.is_file())
+    if not paths:
+        raise PolyprobeError(f"no Parquet of {NAME} in {folder}; take {URL}/tree/{REVISION}")
+    try:
+        table = pa.concat_tables(pq.read_table(path, partitioning=None) for path in paths)
+    except (pa.ArrowInvalid, OSError) as error:
+        text = f"{folder} holds Parquet that is cut short or corrupt: {error}"
+        raise PolyprobeError(text) from error
+    if table.num_rows != ROWS:
+        raise PolyprobeError(f"{folder} holds {table.num_rows} rows of {NAME}, expected {ROWS}")
+    return mlama.from_rows(table, languages)
 
 
 def download(
@@ -47,19 +57,3 @@ def download(
             + (f"try again, or take {mlama.URL}: source mlama" if name == NAME else "try again")
         ) from error
     return Path(folder)
-
-
-def read_folder(folder: Path) -> pa.Table:
-    """Return the rows of all Parquet files in the folder, in the order of their names."""
-    paths = sorted(path for path in folder.rglob("*.parquet") if path.is_file())
-    if not paths:
-        raise PolyprobeError(f"no Parquet of {NAME} in {folder}; take {URL}/tree/{REVISION}")
-    try:
-        table = pa.concat_tables(pq.read_table(path, partitioning=None) for path in paths)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise PolyprobeError(
-            f"{folder} holds Parquet that is cut short or corrupt: {error}"
-        ) from error
-    if table.num_rows != ROWS:
-        raise PolyprobeError(f"{folder} holds {table.num_rows} rows of {NAME}, expected {ROWS}")
-    return table

@@ -37,6 +37,7 @@ TRANSLATED_ROOT = "data/translations"
 TRANSLATED_FOLDERS = {"zh-hans": "zh", "zh-hant": "zh-classical"}
 TRANSLATORS = ("bing", "google", "m2m100_big", "mbart50_en2m", "opus_mt")
 TRANSLATIONS = dict.fromkeys(("translator", "relation", "pattern"), pl.String)
+ENDS = ("sub", "obj")
 TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
 RELEASED_PATTERNS = {"pattern": pl.String, "checked-by-human": pl.Boolean}
 
@@ -53,15 +54,11 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     tuples = read_tuples(mirror, sorted({"en"}.union(*map(list_language_folders, selection))))
     facts, labels = list_facts(tuples), list_labels(tuples, selection)
     repairs: Counter[str] = Counter()
-    templates = list(list_repaired_patterns(mirror, selection, repairs))
+    rows = list(list_repaired_patterns(mirror, selection, repairs))
     stripped = labels.with_columns(pl.col("label").str.strip_chars())
     repairs[REASONS["blanks"]] = count_changed(labels, stripped, ["label"])
-    return Facts(
-        facts=facts,
-        labels=stripped,
-        templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
-        repairs={reason: count for reason, count in sorted(repairs.items()) if count},
-    )
+    counts = {reason: count for reason, count in sorted(repairs.items()) if count}
+    return Facts(facts, stripped, counts, templates=pl.DataFrame(rows, TEMPLATES, orient="row"))
 
 
 def read_truths(mirror: Path | None) -> pl.DataFrame:
@@ -110,9 +107,7 @@ def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
         for rank, folder in enumerate(list_language_folders(language))
     ]
     ranks = pl.DataFrame(order, schema=["language", "folder", "rank"], orient="row")
-    names = pl.concat(
-        tuples.select("folder", id=f"{end}_uri", label=f"{end}_label") for end in ("sub", "obj")
-    )
+    names = pl.concat(tuples.select("folder", id=f"{x}_uri", label=f"{x}_label") for x in ENDS)
     return (
         names.unique()
         .join(ranks, on="folder")
@@ -154,18 +149,14 @@ def list_repaired_patterns(
 
 def read_patterns(mirror: Path | None, folder: str) -> pl.DataFrame:
     """Return the patterns of a folder as released: relation, template_id, pattern, reviewed."""
-    return pl.concat(
-        pl.read_ndjson(io.BytesIO(content), schema=RELEASED_PATTERNS)
-        .with_row_index("line")
-        .select(
-            relation=pl.lit(relation),
-            # The id of the repaired pattern, too.
-            template_id=pl.format("mpararel:{}:{}", pl.lit(relation), "line"),
-            pattern="pattern",
-            reviewed="checked-by-human",
-        )
-        for _, relation, content in read_jsonl(mirror, [("patterns", folder)])
-    )
+    tables = []
+    for _, relation, content in read_jsonl(mirror, [("patterns", folder)]):
+        table = pl.read_ndjson(io.BytesIO(content), schema=RELEASED_PATTERNS).with_row_index("line")
+        # The id of the repaired pattern, too.
+        name = pl.format("mpararel:{}:{}", pl.lit(relation), "line").alias("template_id")
+        ids = (pl.lit(relation).alias("relation"), name)
+        tables.append(table.select(*ids, "pattern", reviewed="checked-by-human"))
+    return pl.concat(tables)
 
 
 def read_translations(mirror: Path | None, language: str) -> pl.DataFrame:
@@ -174,16 +165,13 @@ def read_translations(mirror: Path | None, language: str) -> pl.DataFrame:
     folders = {x: f"{TRANSLATED_ROOT}/pararel_{x}/{name}/" for x in TRANSLATORS}
     present = {x: folder for x, folder in folders.items() if folder in TRANSLATED.sha256}
     contents = read_files(TRANSLATED, present.values(), mirror)
-    parts = [
-        pl.read_ndjson(io.BytesIO(content), schema={"pattern": pl.String}).select(
-            translator=pl.lit(translator),
-            relation=pl.lit(PurePosixPath(file).stem),
-            pattern="pattern",
-        )
-        for translator, lines in zip(present, contents, strict=True)
-        for file, content in lines.items()
-    ]
-    return pl.concat([pl.DataFrame(schema=TRANSLATIONS), *parts])
+    parts = [pl.DataFrame(schema=TRANSLATIONS)]
+    for translator, lines in zip(present, contents, strict=True):
+        for file, content in lines.items():
+            names = {"translator": pl.lit(translator), "relation": pl.lit(PurePosixPath(file).stem)}
+            table = pl.read_ndjson(io.BytesIO(content), schema={"pattern": pl.String})
+            parts.append(table.select(**names, pattern="pattern"))
+    return pl.concat(parts)
 
 
 def repair_pattern(pattern: str) -> str:

@@ -118,12 +118,8 @@ def collect_rows(rows: pl.DataFrame, entities: pl.DataFrame, untidy: int) -> Fac
         REASONS["answered"]: asks_object.height - open_ended.height,
         REASONS["own_ids"]: sum(own_id.startswith("polyglot:") for own_id in ids),
     }
-    return Facts(
-        facts=facts,
-        labels=labels,
-        prompts=prompts.unique().sort(*PROMPTS),
-        repairs={reason: count for reason, count in sorted(counts.items()) if count},
-    )
+    repairs = {reason: count for reason, count in sorted(counts.items()) if count}
+    return Facts(facts, labels, repairs, prompts=prompts.unique().sort(*PROMPTS))
 
 
 def repair_answers(rows: pl.DataFrame) -> pl.DataFrame:

@@ -28,7 +28,7 @@ from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.messages import track
 
 from . import SOURCES
-from .mpararel import TUPLES, list_facts
+from .mpararel import ENDS, TUPLES, list_facts
 
 ABOUT = SOURCES["xfactr"]
 LICENCE, REASONS = ABOUT["licence"], ABOUT["repairs"]
@@ -40,7 +40,6 @@ PROMPT_FILE = "data/TREx_prompts.csv"
 LISTS = ("bn", "el", "es", "fr", "he", "hu", "ko", "mr", "ru", "tr", "vi", "yo")
 OBJECTS = "_multi_rel.txt"  # all objects in Wikidata of a sample's subjects, for the evaluation
 TRAITS = ("_gender.txt", "_instanceof.txt")  # only for sentences: `annotated.entities`
-ENDS = ("sub", "obj")
 
 # {(language, relation): (released text, correct text)}
 FIXES = {

@@ -11,15 +11,13 @@ SAME_LANGUAGE = 1  # the greatest distance in langcodes between two codes of one
 SCRIPTS = {"ko": "Hang"} | dict.fromkeys(("acm", "acq", "azb", "pbt"), "Arab")
 
 
-def check_pair(
-    engine: str, source: str, target: str, available: Collection[str]
-) -> tuple[str, str]:
+def check_pair(name: str, source: str, target: str, available: Collection[str]) -> tuple[str, str]:
     """Return a translator's codes of two languages; PolyprobeError lists those it has."""
     codes = []
     for language in (source, target):
         if (code := match_code(language, available)) is None:
             raise PolyprobeError(
-                f"{engine} does not translate from {source} to {target}: it has no {language!r}; "
+                f"{name} does not translate from {source} to {target}: it has no {language!r}; "
                 f"available: {', '.join(sorted(available))}"
             )
         codes.append(code)

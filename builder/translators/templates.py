@@ -48,7 +48,7 @@ class Style(NamedTuple):
     subject: str
     object: str
     # Pairs of patterns that find the slots again, the most reliable first.
-    readings: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
+    readings: tuple[tuple[re.Pattern[str], ...], ...]
 
 
 def _in_brackets(letters: Sequence[str]) -> re.Pattern[str]:
@@ -62,17 +62,14 @@ def _as_letter(letter: str) -> re.Pattern[str]:
     return re.compile(rf"[{OPENING}]?(?<!{LETTER}){letter}(?!{LETTER})[{CLOSING}]?")
 
 
-def _as_word(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!{LETTER}){name}(?!{LETTER})", re.IGNORECASE)
-
-
 _BRACKETS = (_in_brackets(RENDERINGS["subject"]), _in_brackets(RENDERINGS["object"]))
-_CAPITALS = tuple((_as_letter(x), _as_letter(y)) for x, y in LETTERS)
+_CAPITALS = tuple(tuple(map(_as_letter, pair)) for pair in LETTERS)
+_WORDS = tuple(re.compile(rf"(?<!{LETTER}){x}(?!{LETTER})", re.IGNORECASE) for x in NAMES)
 
 STYLES = {
     "brackets": Style(SUBJECT, SLOT, (_BRACKETS, *_CAPITALS)),
     "letters": Style("X", "Y", _CAPITALS),
-    "names": Style(*NAMES, ((_as_word(NAMES[0]), _as_word(NAMES[1])),)),
+    "names": Style(*NAMES, (_WORDS,)),
 }
 
 
@@ -116,7 +113,7 @@ VERSIONS = dict.fromkeys((*_KEYS, "number", "refusal", *Version._fields), pl.Str
 VERSIONS["number"] = pl.Int64
 
 
-class TemplateTranslations(NamedTuple):
+class Translations(NamedTuple):
     """Translated templates (TEMPLATES), each wording once, and the OUTCOMES."""
 
     templates: pl.DataFrame
@@ -144,7 +141,7 @@ def fill_missing(
     source: str = "en",
     agree: str = "template",
     styles: Sequence[str] = tuple(STYLES),
-) -> TemplateTranslations:
+) -> Translations:
     """Translate templates for the languages and relations without one in `templates`."""
     # Of equal wordings, a trusted translator's is kept, otherwise the first. In the id
     # `translated:RELATION:N`, N numbers the templates of a relation in a language. Relations
@@ -176,9 +173,7 @@ def fill_missing(
     return choose_wordings(pl.DataFrame(rows, VERSIONS, orient="row"), trusted, agree)
 
 
-def count_votes(
-    wordings: pl.DataFrame, scope: Sequence[str], trusted: Collection[str]
-) -> pl.DataFrame:
+def count_votes(rows: pl.DataFrame, scope: Sequence[str], trusted: Collection[str]) -> pl.DataFrame:
     """Add the votes for the wording of each row: `voters` and whether it is `valid`.
 
     >>> rows = pl.DataFrame({"translator": ["bing", "google", "google"], "text": ["a", "b", "a"]})
@@ -189,15 +184,13 @@ def count_votes(
     # it, or if a trusted one gives it: the trusted have two votes, the others have one.
     name = pl.col("translator")
     doubled = name.filter(name.is_in(list(trusted)))
-    return wordings.with_columns(
+    return rows.with_columns(
         voters=name.unique(maintain_order=True).over(scope, mapping_strategy="join"),
         valid=(name.n_unique() + doubled.n_unique()).over(scope) > 1,
     )
 
 
-def choose_wordings(
-    versions: pl.DataFrame, trusted: Collection[str], agree: str
-) -> TemplateTranslations:
+def choose_wordings(versions: pl.DataFrame, trusted: Collection[str], agree: str) -> Translations:
     """Choose the valid wordings of VERSIONS, and name the outcome of each version."""
     texts = [fold_template(text) if text else None for text in versions["template"]]
     wordings = versions.with_columns(wording=pl.Series(texts, dtype=pl.String))
@@ -223,7 +216,7 @@ def choose_wordings(
         )
         .select(*TEMPLATES)
     )
-    return TemplateTranslations(templates, votes.with_columns(outcome=outcome).select(*OUTCOMES))
+    return Translations(templates, votes.with_columns(outcome=outcome).select(*OUTCOMES))
 
 
 def check_translators(translators: Mapping[str, Translator], trusted: Collection[str]) -> None:
@@ -293,7 +286,7 @@ def fold_template(template: str) -> str:
     return fold(template).rstrip(FINAL)
 
 
-def describe_outcomes(translations: TemplateTranslations) -> Iterator[str]:
+def describe_outcomes(translations: Translations) -> Iterator[str]:
     """Yield one line for each language: templates translated, templates kept, and outcomes."""
     languages = translations.templates["language"].to_list()
     for (language,), rows in translations.outcomes.group_by("language", maintain_order=True):

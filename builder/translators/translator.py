@@ -188,37 +188,34 @@ class _Run:
 
     async def _translate_batch(self, batch: Sequence[Job]) -> str:
         """Return why all sentences of a batch failed, "" if one succeeded."""
+        reason = ""
         try:
             texts = await self._requests.send(lambda: self._ask(batch))
         except sending.NoAnswerError as error:
-            return self._fail(batch, f"no answer: {error}")
+            reason = f"no answer: {error}"
         except (sending.BrokenAnswerError, sending.WrongNumberError) as error:
-            if len(batch) == 1:
-                return self._fail(batch, f"broken answer: {error}")
-            # One bad sentence spoils a batch: each is sent alone to find it.
-            reasons = [await self._translate_batch([question]) for question in batch]
-            return reasons[-1] if all(reasons) else ""
-        pairs = zip(batch, texts, strict=True)
-        answers = {q.key: check_text(q.sentence, text) for q, text in pairs}
+            if len(batch) > 1:
+                # One bad sentence spoils a batch: each is sent alone to find it.
+                reasons = [await self._translate_batch([question]) for question in batch]
+                return reasons[-1] if all(reasons) else ""
+            reason = f"broken answer: {error}"
+        if reason:
+            answers = {question.key: Translation("", reason) for question in batch}
+        else:
+            pairs = zip(batch, texts, strict=True)
+            answers = {q.key: check_text(q.sentence, text) for q, text in pairs}
         if good := {key: each.text.encode() for key, each in answers.items() if not each.problem}:
             self._store.add(good)
-        self._note(answers)
-        return ""
+        self._answers |= answers
+        for _ in answers:
+            next(self._steps, None)
+        return reason
 
     async def _ask(self, batch: Sequence[Job]) -> list[str]:
         texts = await self._engine.ask(batch, *self._pair)
         if len(texts) != len(batch):
             raise sending.WrongNumberError(f"{len(texts)} texts for {len(batch)} sentences")
         return texts
-
-    def _fail(self, batch: Sequence[Job], problem: str) -> str:
-        self._note({question.key: Translation("", problem) for question in batch})
-        return problem
-
-    def _note(self, answers: Mapping[bytes, Translation]) -> None:
-        self._answers |= answers
-        for _ in answers:
-            next(self._steps, None)
 
 
 def check_text(sentence: str, text: str) -> Translation:

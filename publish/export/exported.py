@@ -89,18 +89,10 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
         check_repository_name(name)
     files = [*folder.glob("scores/*.parquet"), *folder.glob("predictions/*.parquet")]
     newest = max(file.stat().st_mtime for file in files or [folder / "run.json"])
-    return Exported(
-        folder,
-        settings,
-        results,
-        reader.list_rows_of_run(results),
-        reader.list_rows_of_relations(results),
-        options,
-        name,
-        settings.config or "default",
-        datetime.fromtimestamp(newest, UTC),
-        *_describe_rows(settings, results["n_queries"]),
-    )
+    rows = reader.list_rows_of_run(results), reader.list_rows_of_relations(results)
+    described = _describe_rows(settings, results["n_queries"])
+    scored, config = datetime.fromtimestamp(newest, UTC), settings.config or "default"
+    return Exported(folder, settings, results, *rows, options, name, config, scored, *described)
 
 
 def _describe_rows(settings: Settings, n_queries: int) -> tuple[str | None, str]:

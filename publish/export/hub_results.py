@@ -86,8 +86,7 @@ def merge_model_index(exported: Exported, card: Path) -> Path:
 
 def make_index(exported: Exported) -> list[dict[str, Any]]:
     """Make the model-index: the headline figures' means, then those of each language."""
-    # RankC and COverlap of a language are means with other languages. Undefined figures are
-    # omitted.
+    # RankC and COverlap of a language are means with others. Undefined figures are omitted.
     results = []
     for language, figure in product((MEAN, *exported.settings.languages), HEADLINES):
         of_figure = [row for row in exported.rows if row.figure == figure]

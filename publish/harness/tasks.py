@@ -128,30 +128,28 @@ def read_configuration(
     return Configuration(dataset, settings.name, dataset_id, files, prints, tables, scoring)
 
 
-def render_lm_eval(
-    configuration: Configuration, donors: Configuration | None = None
-) -> dict[str, str]:
+def render_lm_eval(part: Configuration, donors: Configuration | None = None) -> dict[str, str]:
     """Write the groups, their shared parts and tasks: {file name: text}."""
-    if configuration.scoring == "object":
-        check_prefixes(configuration)
-    stem = configuration.stem
-    tasks = {language: f"{stem}_{language}" for language in configuration.files}
-    hub = {"dataset_path": configuration.dataset_id, "dataset_name": configuration.name}
+    if part.scoring == "object":
+        check_prefixes(part)
+    stem = part.stem
+    tasks = {language: f"{stem}_{language}" for language in part.files}
+    hub = {"dataset_path": part.dataset_id, "dataset_name": part.name}
     shared = {
-        **(hub if configuration.dataset_id else {"dataset_path": "parquet"}),
+        **(hub if part.dataset_id else {"dataset_path": "parquet"}),
         **FORMS["bmlama"],
-        **FORMS[configuration.scoring],
-        "metadata": {"version": 1.0, "fingerprint": configuration.fingerprint},
+        **FORMS[part.scoring],
+        "metadata": {"version": 1.0, "fingerprint": part.fingerprint},
     }
     # the group's file: protocol and differences as a comment, and the tasks
-    head = configuration.fill("lm_eval_head.txt", harness=LM_EVAL, donors=donors)
+    head = part.fill("lm_eval_head.txt", harness=LM_EVAL, donors=donors)
     comment = "".join(f"# {line}".rstrip() + "\n" for line in head.splitlines())
     group = {"group": stem, "task": [*tasks.values()], **FORMS["group"]}
     texts = {f"{stem}.yaml": comment + to_yaml(group), f"_{stem}_yaml": to_yaml(shared)}
     for language, task in tasks.items():
         content = {"include": f"_{stem}_yaml", "task": task, "test_split": language}
-        paths = {"data_files": {language: list(configuration.files[language])}}
-        local = {} if configuration.dataset_id else {"dataset_kwargs": paths}
+        paths = {"data_files": {language: list(part.files[language])}}
+        local = {} if part.dataset_id else {"dataset_kwargs": paths}
         texts[f"{task}.yaml"] = to_yaml({**content, **local})
     return texts | (render_lm_eval(donors) if donors else {})
 

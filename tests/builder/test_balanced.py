@@ -201,7 +201,7 @@ def test_what_another_source_knows_to_be_true_is_not_a_distractor(monkeypatch):
 SCRIPT = """
 import hashlib, sys
 from pathlib import Path
-from polyprobe.builder.build import write_config
+from polyprobe.builder.output.folder import write_config
 from polyprobe.builder.recipes.requests import BalancedRequest
 from tests.builder.worlds import balance
 from tests.builder.tiny_facts import make_facts

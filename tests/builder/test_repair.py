@@ -11,10 +11,10 @@ from polyprobe.builder.facts import FACTS, Fact
 from polyprobe.builder.facts.truths import Knowledge, find_implied, learn
 from polyprobe.builder.recipes.bmlama import (
     draw_again,
-    find_correct_entities,
+    find_correct,
     move_answer,
     repair_query,
-    write_rows,
+    write_row,
 )
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources.bmlama.files import Columns
@@ -218,7 +218,7 @@ def write(made, published=PUBLISHED, templates=None):
     rows = {"en": PUBLISHED, "de": published}
     block = entities("Q1", "Q4", "Q7")
     linked = Linked(rows, [query("Q7", "Q4", "Q1")], {"P190": block}, pl.DataFrame())
-    [row] = write_rows(linked, {0: made}, templates or {})["de"]
+    row = write_row(linked, "de", 0, made, templates or {})
     return {name: value for name, value in row._asdict().items() if name != "flags"}
 
 
@@ -340,8 +340,8 @@ def test_another_rows_answer_is_right_where_the_prompts_are_one_in_any_language(
     same = PUBLISHED._replace(prompt=["C: [Y]"])
     one, two = query("Q1", "Q3"), query("Q4", answer="Q4", subject="Q8")
     other = link(two, en=second, de=same)
-    assert find_correct_entities(link(one, en=first, de=same), [other], NOTHING) == [{"Q1", "Q4"}]
-    assert find_correct_entities(link(one, en=first), [other], NOTHING) == [{"Q1"}]
+    assert find_correct(link(one, en=first, de=same), [other], NOTHING) == [{"Q1", "Q4"}]
+    assert find_correct(link(one, en=first), [other], NOTHING) == [{"Q1"}]
 
 
 def link(asked, **rows):

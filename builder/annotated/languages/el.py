@@ -59,10 +59,8 @@ def _agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
     if head.endswith("ος") and "human" not in kinds and NEUTERS_IN_OS.fullmatch(head):
         return Agreement(NEUT)
     if head.endswith("ος"):
-        feminine = FEMININES_IN_OS.fullmatch(head) or (
-            land and head not in WORDS["masculine_lands"]
-        )
-        return Agreement(FEM if feminine else MASC)
+        feminine = land and head not in WORDS["masculine_lands"]
+        return Agreement(FEM if feminine or FEMININES_IN_OS.fullmatch(head) else MASC)
     if head.endswith(("ης", "ας", "ους")):
         return Agreement(MASC)
     if head.endswith("μα") and not land:

@@ -119,9 +119,8 @@ def elides(label: str) -> bool:
     word = re.split(r"[ ,-]", label.strip('«"( '))[0]
     plain = word.casefold()
     if plain.startswith("h"):
-        return plain not in WORDS["h"]["aspirated"] and (
-            word[0].islower() or word in WORDS["h"]["mute"]
-        )
+        mute = word[0].islower() or word in WORDS["h"]["mute"]
+        return mute and plain not in WORDS["h"]["aspirated"]
     if plain in ("onze", "oui", "uno"):
         return False
     return bool(re.match(r"[aeiouàâäéèêëîïôöùûüœæ]|y[^aeiouéè]", plain))
@@ -132,6 +131,5 @@ def join_french(text: str) -> str:
     for preposition, forms in (("de", OF), ("à", AT)):
         for article in ("le", "les"):
             text = re.sub(rf"\b{preposition} {article}(?= {MARK})", forms[article], text)
-    return re.sub(
-        rf"\bde (?={MARK}([^{END}]*))", lambda match: "d'" if elides(match[1]) else match[0], text
-    )
+    place = rf"\bde (?={MARK}([^{END}]*))"
+    return re.sub(place, lambda match: "d'" if elides(match[1]) else match[0], text)

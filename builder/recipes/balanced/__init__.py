@@ -89,16 +89,14 @@ def balance(request: BalancedRequest, material: Material, mirror: Path | None = 
     return Balanced(rows, take_notes(request, material, rows, missing))
 
 
-def level_templates(
-    templates: pl.DataFrame, languages: Sequence[str], maximum: int
-) -> pl.DataFrame:
+def level_templates(templates: pl.DataFrame, languages: Sequence[str], limit: int) -> pl.DataFrame:
     """Return the first templates of each relation, the same number in each language (TEMPLATES)."""
-    # The number is `maximum`, or the smallest number that a language has. A language without
+    # The number is `limit`, or the smallest number that a language has. A language without
     # templates is ignored here: coverage excludes the relation there.
     part = templates.filter(pl.col("language").is_in(list(languages)))
     number = pl.int_range(pl.len()).over("language", "relation")
     fewest = pl.len().over("language", "relation").min().over("relation")
-    return part.filter(number < fewest, number < maximum)
+    return part.filter(number < fewest, number < limit)
 
 
 def find_correct_answers(

@@ -205,7 +205,13 @@ def assemble(
     wording = ["language", "relation", "template"]
     templates = templates.unique(wording, keep="first", maintain_order=True)
     facts = choose_relations(content.facts, request)
-    layers = measure_coverage(content, facts, templates, languages)
+    ids = pl.concat([facts["subject_id"], facts["object_id"]]).unique().sort().alias("id")
+    has_label = mark(content.labels, ids.to_frame(), languages)
+    ends = (ids.search_sorted(facts[end]).to_numpy() for end in ("subject_id", "object_id"))
+    labelled = np.logical_and(*(has_label[places] for places in ends))
+    templated = mark(templates, facts.select("relation"), languages)
+    prompted = mark(content.prompts, facts, languages)
+    layers = np.stack([labelled, labelled & prompted, labelled & templated])
     if request.wording:  # a fact needs both a sentence of the source and a template
         layers[[PROMPTED, TEMPLATED]] = layers[PROMPTED] & layers[TEMPLATED]
     return Material(content, templates, Coverage(facts, tuple(languages), layers), {}, ())
@@ -213,30 +219,16 @@ def assemble(
 
 def choose_templates(templates: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:
     """Return the templates of each language and relation: the source's, or those of `fallback`."""
-    borrowed = fallback.join(
-        templates, on=["language", "relation"], how="anti", maintain_order="left"
-    )
+    keys = ["language", "relation"]
+    borrowed = fallback.join(templates, on=keys, how="anti", maintain_order="left")
     rows = pl.concat([templates.select(*TEMPLATES), borrowed.select(*TEMPLATES)])
-    return rows.sort("language", "relation", maintain_order=True)
+    return rows.sort(keys, maintain_order=True)
 
 
 def choose_relations(facts: pl.DataFrame, request: BalancedRequest) -> pl.DataFrame:
     """Return the facts of the requested relations."""
     relations = set(request.relations or facts["relation"]) - set(request.exclude)
     return facts.filter(pl.col("relation").is_in(sorted(relations)))
-
-
-def measure_coverage(
-    content: Facts, facts: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]
-) -> np.ndarray:
-    """Return the layers of `facts` by the labels and prompts in `content` and by `templates`."""
-    ids = pl.concat([facts["subject_id"], facts["object_id"]]).unique().sort().alias("id")
-    has_label = mark(content.labels, ids.to_frame(), languages)
-    ends = (ids.search_sorted(facts[end]).to_numpy() for end in ("subject_id", "object_id"))
-    labelled = np.logical_and(*(has_label[places] for places in ends))
-    templated = mark(templates, facts.select("relation"), languages)
-    prompted = mark(content.prompts, facts, languages)
-    return np.stack([labelled, labelled & prompted, labelled & templated])
 
 
 def mark(table: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> np.ndarray:

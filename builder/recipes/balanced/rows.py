@@ -148,13 +148,7 @@ def verbalise(
             Fact(*ids): Sentence(prompt, form or "", f"{source}:{ids[0]}:sentence")
             for _, *ids, prompt, form in first.filter(language=language).iter_rows()
         }
-        made = [
-            row
-            for query in queries
-            for row in phrase_query(
-                query, names, templates[query.fact.relation], sentences.get(query.fact)
-            )
-        ]
+        made = [row for x in queries for row in phrase_query(x, names, templates, sentences)]
         rows[language] = inflect_rows(made, language) if request.wording == "sentence" else made
     return rows
 
@@ -162,39 +156,28 @@ def verbalise(
 def phrase_query(
     query: Query,
     labels: Mapping[str, str],
-    templates: Sequence[Sentence],
-    source_sentence: Sentence | None,
+    templates: Mapping[str, Sequence[Sentence]],
+    sentences: Mapping[Fact, Sentence],
 ) -> Iterator[Row]:
     """Yield the rows of a query, with its own sentence or the filled templates of its relation."""
-    fact = query.fact
+    fact, ids = query.fact, query.candidates
     subject = labels[fact.subject_id]
     candidates = [labels[entity] for entity in query.candidates]
-    filled = (part._replace(prompt=part.prompt.replace(SUBJECT, subject)) for part in templates)
-    for sentence in [source_sentence] if source_sentence else filled:
+    of_fact = [sentences[fact]] if fact in sentences else templates[fact.relation]
+    for sentence in of_fact:
         forms = dict.fromkeys(filter(None, (labels[fact.object_id], sentence.form)))
-        yield Row(
-            fact_id=fact.id,
-            **fact._asdict(),
-            subject=subject,
-            prompt=sentence.prompt,
-            candidates=candidates,
-            candidate_ids=query.candidates,
-            answers=[query.answer],
-            answer_forms=list(forms),
-            template_id=sentence.template_id,
-        )
+        prompt = sentence.prompt.replace(SUBJECT, subject)
+        answers, template = [query.answer], sentence.template_id
+        yield Row(fact.id, *fact, subject, prompt, candidates, ids, answers, [*forms], template)
 
 
 def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
     """Return the rows of one language with candidates inflected for their sentences."""
     # The answer is the form found in the sentence, the last of `answer_forms`.
     outcomes = [
-        Outcome(language, number, row.fact_id, "", "", row.answer_forms[0], row.answer_forms[-1])
-        for number, row in enumerate(rows)
+        Outcome(language, n, row.fact_id, "", "", row.answer_forms[0], row.answer_forms[-1])
+        for n, row in enumerate(rows)
     ]
     inflected = inflect_candidates(rows, outcomes).candidates
     # A row with two equal forms is not among the inflected ones: it keeps its labels.
-    return [
-        row._replace(candidates=inflected.get(number, row.candidates))
-        for number, row in enumerate(rows)
-    ]
+    return [row._replace(candidates=inflected.get(n, row.candidates)) for n, row in enumerate(rows)]

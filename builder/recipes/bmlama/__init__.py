@@ -10,14 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from polyprobe.builder.facts.labels import (
-    CHINESE,
-    load_converter,
-    mend,
-    normalise,
-    simplify,
-    unmix,
-)
+from polyprobe.builder.facts.labels import CHINESE, load_converter, mend, normalise, simplify, unmix
 from polyprobe.builder.facts.truths import Knowledge, flag_rows, learn
 from polyprobe.builder.output.config import NOTES
 from polyprobe.builder.sources import TRUTH_SOURCES
@@ -44,6 +37,8 @@ DEFAULT_CONFIG = "17-repaired"
 FIRST, TRADITIONAL, ENTRIES = "-1", "-hant", "-entries"  # suffixes of further configurations
 COLONS = frozenset(":：՝")  # the last one is Armenian
 SIZE = 10  # candidates of a filled row, the size of most published rows
+Templates = Mapping[str, Mapping[str, str]]
+"""{relation: {language: replacement of a published template}}"""
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
@@ -56,7 +51,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     source = linked.pop(published)
     total = len(source.queries)
     report(f"{config}: repairing {total:,} queries")
-    right = find_correct_entities(source, list(linked.values()), read_knowledge(mirror))
+    right = find_correct(source, list(linked.values()), read_knowledge(mirror))
     repaired = repair_rows(source, right, redraw=version != FIRST)
     report(f"{config}: {total - len(repaired)} of {total} published rows excluded: no distractors")
     templates = files.list_replacements(published)
@@ -65,7 +60,10 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
         before = len(repaired)
         repaired = {row: query for row, query in repaired.items() if query.relation in templates}
         report(f"{config}: {before - len(repaired)} queries left out: no entry for their relation")
-    rows = write_rows(source, repaired, templates)
+    rows = {
+        x: [write_row(source, x, *item, templates) for item in repaired.items()]
+        for x in source.rows
+    }
     if version == TRADITIONAL:
         rows[CHINESE] = write_traditional(rows[CHINESE])
     rows = flag_rows(rows)
@@ -127,9 +125,7 @@ def repair_rows(
     return repaired
 
 
-def find_correct_entities(
-    config: Linked, configs: Sequence[Linked], knowledge: Knowledge
-) -> list[set[str]]:
+def find_correct(config: Linked, configs: Sequence[Linked], knowledge: Knowledge) -> list[set[str]]:
     """Return the ids of all correct entities of each query, including its answer."""
     # Correct are the known objects of the subject in the query's relation or in one with the same
     # English template (four relations have "[X] is located in [Y]"), the answers of all published
@@ -267,28 +263,11 @@ def move_answer(query: PublishedQuery) -> PublishedQuery:
     return query.repaired(names, *codes)
 
 
-def write_rows(
-    config: Linked,
-    repaired: Mapping[int, PublishedQuery],
-    templates: Mapping[str, Mapping[str, str]],
-) -> dict[str, list[Row]]:
-    """Return {language: rows} of the repaired queries, without flags."""
-    # `templates`: {relation: {language: replacement of a published template}}
-    return {
-        language: [
-            write_row(
-                config, language, number, query, templates.get(query.relation, {}).get(language)
-            )
-            for number, query in repaired.items()
-        ]
-        for language in config.rows
-    }
-
-
 def write_row(
-    config: Linked, language: str, number: int, query: PublishedQuery, template: str | None
+    config: Linked, language: str, number: int, query: PublishedQuery, templates: Templates
 ) -> Row:
-    """Return a repaired query in one language; `template` replaces the published one."""
+    """Return a repaired query in one language, without flags."""
+    template = templates.get(query.relation, {}).get(language)
     place, columns = list(config.rows).index(language), config.rows[language]
     prompt, subject = columns.prompt[number], columns.subject[number]
     offered, before = columns.candidates[number], config.queries[number].candidates

@@ -29,9 +29,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
 
 
 @lru_cache(maxsize=1)  # the configurations of a language are built in sequence
-def make_questions(
-    language: str, mirror: Path | None = None
-) -> tuple[tuple[Record, list[str]], ...]:
+def make_questions(language: str, mirror: Path | None = None) -> list[tuple[Record, list[str]]]:
     """Return the facts of a language with their distractors, the same for every wording."""
     records = list(filter(is_extracted, read_translations_of(mirror, [language])))
     questions = []
@@ -42,7 +40,7 @@ def make_questions(
             names = set(list_correct_names(record))
             distractors = [name for name in pool if name not in names][:N_DISTRACTORS]
             questions.append((record, distractors))
-    return tuple(questions)
+    return questions
 
 
 def is_extracted(record: Record) -> bool:
@@ -84,14 +82,8 @@ def make_question_row(record: Record, distractors: list[str], wording: str, wide
     candidates = sorted([*right, *distractors], key=lambda name: hash_text(f"{fact.id}|{name}"))
     starts = (record.template_prompt, record.gt_prompt, record.chatgpt_prompt)
     start = dict(zip(WORDINGS.values(), starts, strict=True))[wording]
-    return Row(
-        fact_id=fact.id,
-        **fact._asdict(),
-        subject=record.sub_label,
-        prompt=f"{start}{SLOT}",
-        candidates=candidates,
-        candidate_ids=[f"{hash_text(name):064x}"[:16] for name in candidates],
-        answers=[k for k, name in enumerate(candidates) if name in right],
-        answer_forms=right,
-        template_id=f"fluent-mlama:{record.relation}:{wording}",
-    )
+    ids = [f"{hash_text(name):064x}"[:16] for name in candidates]
+    answers = [k for k, name in enumerate(candidates) if name in right]
+    subject, prompt = record.sub_label, f"{start}{SLOT}"
+    template = f"fluent-mlama:{record.relation}:{wording}"
+    return Row(fact.id, *fact, subject, prompt, candidates, ids, answers, right, template)

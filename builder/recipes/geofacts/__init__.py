@@ -101,13 +101,10 @@ def _list_facts() -> Iterator[Fact]:
 
 def leaks(fact: Fact) -> bool:
     """Return whether the country's name reveals the answer in any of the languages."""
+    relation, country, answer = fact
     return any(
-        shares_stem(
-            load_labels(language)[TERRITORIES][fact.subject_id],
-            label(language, fact.relation, fact.object_id),
-            language,
-        )
-        for language in LANGUAGES
+        shares_stem(label(x, TERRITORIES, country), label(x, relation, answer), x)
+        for x in LANGUAGES
     )
 
 
@@ -142,25 +139,17 @@ def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
 
 def all_differ(relation: str, entities: list[str]) -> bool:
     """Return whether the entities' names differ in every language, ignoring case."""
-    return all(
-        len({label(language, relation, entity).casefold() for entity in entities}) == len(entities)
-        for language in LANGUAGES
-    )
+    names = ({label(x, relation, entity).casefold() for entity in entities} for x in LANGUAGES)
+    return all(len(of_language) == len(entities) for of_language in names)
 
 
 def _row(fact: Fact, candidates: list[str], templates: dict[str, str], language: str) -> Row:
-    subject = load_labels(language)[TERRITORIES][fact.subject_id]
-    return Row(
-        fact_id=fact.id,
-        **fact._asdict(),
-        subject=subject,
-        prompt=templates[fact.relation].replace(SUBJECT, subject),
-        candidates=[label(language, fact.relation, entity) for entity in candidates],
-        candidate_ids=candidates,
-        answers=[candidates.index(fact.object_id)],
-        answer_forms=[label(language, fact.relation, fact.object_id)],
-        template_id=fact.relation,
-    )
+    subject = label(language, TERRITORIES, fact.subject_id)
+    prompt = templates[fact.relation].replace(SUBJECT, subject)
+    names = [label(language, fact.relation, entity) for entity in candidates]
+    place = candidates.index(fact.object_id)
+    forms = [names[place]]
+    return Row(fact.id, *fact, subject, prompt, names, candidates, [place], forms, fact.relation)
 
 
 def clean_name(label: str, language: str) -> str:

@@ -47,12 +47,8 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     else:
         facts = {language: list_released_facts(part) for language, part in release.items()}
     keys = ["relation", "row"]
-    complete = [
-        part.filter(pl.col("templates").list.len() == N_TEMPLATES).join(
-            facts[language], on="row", how="semi"
-        )
-        for language, part in release.items()
-    ]
+    is_full = pl.col("templates").list.len() == N_TEMPLATES
+    complete = [y.filter(is_full).join(facts[x], on="row", how="semi") for x, y in release.items()]
     shared = reduce(lambda first, second: first.join(second, on=keys, how="semi"), complete)
     number = pl.col("relation").str.slice(1).cast(pl.Int32)
     order = shared.select(keys).unique().sort(number, "row")

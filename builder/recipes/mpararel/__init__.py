@@ -130,9 +130,8 @@ def fill_patterns(tuples: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
 def count_patterns(patterns: pl.DataFrame) -> dict[str, int]:
     """Return the counts of the columns of `mpararel.read_patterns`."""
     texts = patterns["pattern"].to_list()
-    repaired = patterns.select(
-        "relation", text=pl.Series(map(mpararel.repair_pattern, texts), dtype=pl.String)
-    )
+    wordings = pl.Series("text", map(mpararel.repair_pattern, texts), pl.String)
+    repaired = patterns.select("relation", wordings)
     bare = [text.replace(SUBJECT, "").replace(SLOT, "") for text in texts]
     return {
         "relations": patterns["relation"].n_unique(),
@@ -173,19 +172,13 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     total = {name: sum(part[name] for part in counts.values()) for name in (*SIZES, *DEFECTS)}
     english = counts.get("en", {}).get("rows", 0)
     defects = [defect for defect in DEFECTS if total[defect]]
-    sizes = [
-        (
-            f"`{name}`",
-            *(part[size] for size in SIZES),
-            f"{100 * part['rows'] / english:.2f}" if english else "–",
-        )
-        for name, part in counts.items()
-    ]
+    sizes = []
+    for name, part in counts.items():
+        share = f"{100 * part['rows'] / english:.2f}" if english else "–"
+        sizes.append((f"`{name}`", *(part[size] for size in SIZES), share))
     sizes.append(("all", "–", *(total[size] for size in SIZES[1:]), "–"))
     votes = {config.name: config.notes["votes"] for config in configs if "votes" in config.notes}
-    meanings = (
-        f"- `{name}`: {text}" + ("" if total[name] else " (none)") for name, text in DEFECTS.items()
-    )
+    meanings = (f"- `{x}`: {text}" + ("" if total[x] else " (none)") for x, text in DEFECTS.items())
     return {
         "sizes": markdown_table(("configuration", *SIZES, "rows, % of en"), sizes),
         "defects": sum_counts(counts, defects),

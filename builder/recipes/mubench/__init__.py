@@ -132,9 +132,7 @@ def link(rows: Collection[Row], facts: Collection[Row], language: str) -> list[R
                 fits[row.fact_id].append(fit)
                 fits[fact.fact_id].append(fit)
     best = {name: max(of) for name, of in fits.items() if of.count(max(of)) == 1}
-    links = {
-        row: fact for fit, row, fact in pairs if best.get(row) == best.get(fact.fact_id) == fit
-    }
+    links = {x: fact for fit, x, fact in pairs if best.get(x) == best.get(fact.fact_id) == fit}
     names = ("fact_id", "relation", "subject", "template_id")
     return [x._replace(**{y: getattr(links.get(x.fact_id, x), y) for y in names}) for x in rows]
 

@@ -40,17 +40,15 @@ def make(request: OwnRequest) -> Balanced:
     templates = files.read_template_tables(request.templates)
     content, languages = read_own_facts(request.facts, templates)
     request = replace(request, languages=check_languages(request, languages, templates))
-    balanced_request = BalancedRequest(
-        OWN, request.languages, request.candidates, seed=request.seed
-    )
-    material = assemble(balanced_request, content, pl.DataFrame(schema=TEMPLATES), languages)
+    draw = BalancedRequest(OWN, request.languages, request.candidates, seed=request.seed)
+    material = assemble(draw, content, pl.DataFrame(schema=TEMPLATES), languages)
     roles = {"facts": request.facts, "sentences": request.templates}
     sources = tuple(
         Provenance(path.name, role, "", hash_files([("", path)]), request.licence)
         for role, path in roles.items()
     )
     try:
-        rows, notes = balance(balanced_request, material._replace(sources=sources))
+        rows, notes = balance(draw, material._replace(sources=sources))
     except PolyprobeError as error:
         raise PolyprobeError(f"{request.facts}: {error}") from error
     largest: dict[str, int] = {}

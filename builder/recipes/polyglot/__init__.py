@@ -27,9 +27,7 @@ COUNTS = read_toml(__package__, "counts.toml")
 def describe(configs: Sequence[Config]) -> dict[str, str]:
     """Return the dataset's own parts of the card: the audit of each language."""
     counts = {config.name: config.notes["counts"] for config in configs}
-    rows = [
-        (meaning, *(part[name] for part in counts.values())) for name, meaning in COUNTS.items()
-    ]
+    rows = [(meaning, *(of[name] for of in counts.values())) for name, meaning in COUNTS.items()]
     return {"audit": markdown_table(("", *counts), rows)}
 
 
@@ -54,19 +52,15 @@ def read_english(mirror: Path | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     return english, polyglot.identify_entities(english, mpararel.read_facts(mirror, ["en"]))
 
 
-def add_columns(
-    released: pl.DataFrame, english: pl.DataFrame, entities: pl.DataFrame
-) -> pl.DataFrame:
+def add_columns(rows: pl.DataFrame, english: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
     """Return the columns of the dataset and those that are counted, in the released order."""
     stems, false = (pl.col(name).str.split(polyglot.SEPARATOR) for name in ("stem", "false"))
-    rows = released.with_columns(stems=stems, candidates=pl.concat_list("true", false))
+    rows = rows.with_columns(stems=stems, candidates=pl.concat_list("true", false))
     rows = rows.join(entities, on=["dataset_id", "relation"], how="left", maintain_order="left")
     names = english.select("dataset_id", english_subject="subject")
-    rows = polyglot.repair_answers(rows).join(
-        names, on="dataset_id", how="left", maintain_order="left"
-    )
+    rows = rows.join(names, on="dataset_id", how="left", maintain_order="left")
     size = pl.col("candidates").list.len()
-    rows = rows.with_columns(
+    rows = polyglot.repair_answers(rows).with_columns(
         linked=pl.all_horizontal(
             ~pl.col(f"{end}_id").str.starts_with("polyglot:") for end in ("subject", "object")
         ),
@@ -87,13 +81,9 @@ def add_columns(
     rows = rows.with_columns(question.is_first_distinct().not_().alias(REPEATED_ROW))
     flags = [pl.when(pl.col(flag)).then(pl.lit(flag)) for flag in FLAGS]
     # An inverted stem asks for the subject of its relation: the ends change places.
-    object_ids, subject_ids = (
-        pl.when("inverted").then(f"{first}_id").otherwise(f"{second}_id")
-        for first, second in (("subject", "object"), ("object", "subject"))
-    )
     return rows.with_columns(
-        subject_id=subject_ids,
-        object_id=object_ids,
+        subject_id=pl.when("inverted").then("object_id").otherwise("subject_id"),
+        object_id=pl.when("inverted").then("subject_id").otherwise("object_id"),
         subject=pl.when("inverted").then("object").otherwise("subject"),
         prompts=pl.when("several").then(prompts),
         candidate_ids=pl.lit([], pl.List(pl.String)),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
@@ -65,12 +65,10 @@ class SentenceNotes(NamedTuple):
 
 def read_base(folder: Path, config: str) -> Base:
     """Return {language: rows} of a configuration on disk; refuse rows that are not parallel."""
-    base = {
-        path.stem.replace("_", "-"): [
-            Row(**row) for row in read_parquet(path).select(SCHEMA.names).to_pylist()
-        ]
-        for path in sorted((folder / "data" / config).glob("*.parquet"))
-    }
+    base = {}
+    for path in sorted((folder / "data" / config).glob("*.parquet")):
+        rows = read_parquet(path).select(SCHEMA.names).to_pylist()
+        base[path.stem.replace("_", "-")] = [Row(**row) for row in rows]
     first = next(iter(base))
     keys = {x: [(row.fact_id, row.answers, len(row.candidates)) for row in base[x]] for x in base}
     for language in base:
@@ -97,32 +95,20 @@ def choose_targets(base: Base, request: SentenceRequest) -> tuple[str, ...]:
 
 def find_settings(request: SentenceRequest, translator: Translator) -> SentenceSettings:
     """Return all settings that change the rows; PolyprobeError for an unsupported language."""
-    source = request.source_language
+    source, languages = request.source_language, request.languages
     with explain_missing_extras(f"the translator {translator.name}", any_package=True):
-        signs = [translator.sign(*translator.check(source, target)) for target in request.languages]
-    return SentenceSettings(
-        twin_of=request.config,
-        source_language=source,
-        languages=request.languages,
-        translator="; ".join(dict.fromkeys(signs)) or translator.signature,
-        lemmatizers={
-            language: load_lemmatizer(request.lemmatizer, language, request.stanza_dir).name
-            for language in request.languages
-        },
-        threshold=float(request.threshold),
-    )
+        signs = [translator.sign(*translator.check(source, target)) for target in languages]
+    sign = "; ".join(dict.fromkeys(signs)) or translator.signature
+    kind, folder = request.lemmatizer, request.stanza_dir
+    lemmatizers = {language: load_lemmatizer(kind, language, folder).name for language in languages}
+    threshold = float(request.threshold)
+    return SentenceSettings(request.config, source, languages, sign, lemmatizers, threshold)
 
 
-def translate_languages(
-    request: SentenceRequest, base: Base, translator: Translator
-) -> dict[str, Inflected]:
+def translate(request: SentenceRequest, base: Base, translator: Translator) -> dict[str, Inflected]:
     """Return the outcomes and candidates of each language, the source language first."""
-    find = partial(
-        find_objects,
-        lemmatizer=request.lemmatizer,
-        stanza_dir=request.stanza_dir,
-        threshold=request.threshold,
-    )
+    options = {x: getattr(request, x) for x in ("lemmatizer", "stanza_dir", "threshold")}
+    find = partial(find_objects, **options)
     source = request.source_language
     rows = base[source]
     inflected = {source: keep_source(rows, source)}
@@ -152,18 +138,12 @@ def write_version(
     lost = count_lost(inflected)
     if not numbers:
         counts = ", ".join(f"{language} {status} {n}" for language, status, n in lost.iter_rows())
-        raise PolyprobeError(
-            f"no fact of {request.config} was found in every language ({counts}); see {path}"
-        )
-    notes = SentenceNotes(
-        settings,
-        request.command,
-        base=hash_base(folder, request.config, base.keys() & inflected.keys()),
-        partial=len(common) - len(numbers),
-        rows=len(numbers),
-        costs=count_costs(inflected, numbers),
-        lost=lost,
-    )
+        text = f"no fact of {request.config} was found in every language ({counts}); see {path}"
+        raise PolyprobeError(text)
+    sign = hash_base(folder, request.config, base.keys() & inflected.keys())
+    sizes = len(common) - len(numbers), len(numbers)
+    costs = count_costs(inflected, numbers)
+    notes = SentenceNotes(settings, request.command, sign, *sizes, costs, lost)
     fields = {**settings._asdict(), **notes._asdict()}
     del fields["settings"]
     text = json.dumps(fields, ensure_ascii=False, default=pl.DataFrame.rows)
@@ -193,18 +173,10 @@ def count_costs(inflected: Mapping[str, Inflected], numbers: Sequence[int]) -> p
     for language, part in inflected.items():
         last = {number for number in part.candidates if is_last(open_slot(part.outcomes[number]))}
         rest = [set(peer.candidates) for name, peer in inflected.items() if name != language]
-        lines.append(
-            (
-                language,
-                len(part.outcomes),
-                sum(outcome.status not in UNTRANSLATED for outcome in part.outcomes),
-                len(part.candidates),
-                len(last),
-                len(set.intersection(*rest) - set(part.candidates)),
-                len(numbers),
-                len(last.intersection(numbers)),
-            )
-        )
+        translated = sum(outcome.status not in UNTRANSLATED for outcome in part.outcomes)
+        alone = len(set.intersection(*rest) - set(part.candidates))
+        of_language = (len(part.outcomes), translated, len(part.candidates), len(last), alone)
+        lines.append((language, *of_language, len(numbers), len(last.intersection(numbers))))
     return pl.DataFrame(lines, COSTS, orient="row")
 
 
@@ -234,12 +206,9 @@ def make_tables(
         for number in numbers:
             outcome = part.outcomes[number]
             prompt = open_slot(outcome)
-            row = base[language][number]._replace(
-                prompt=prompt,
-                candidates=part.candidates[number],
-                answer_forms=list(dict.fromkeys((outcome.label, outcome.form))),
-            )
-            marks = {"object_last": is_last(prompt), "confidence": outcome.score}
-            rows.append({**row._asdict(), **marks})
+            values: dict[str, Any] = {"prompt": prompt, "candidates": part.candidates[number]}
+            values["answer_forms"] = [*dict.fromkeys((outcome.label, outcome.form))]
+            values |= {"object_last": is_last(prompt), "confidence": outcome.score}
+            rows.append(base[language][number]._asdict() | values)
         tables[language] = pa.Table.from_pylist(rows, schema=SENTENCES)
     return tables

@@ -100,24 +100,17 @@ def translate_rows(
     pairs = list(zip(source[1], target[1], strict=True))
     sentences = [fill_prompt(row) for row in source[1]]
     names = [((x.subject, y.subject), (answer_label(x), answer_label(y))) for x, y in pairs]
-    answers = translator.translate_each(
-        sentences,
-        source[0],
-        target[0],
-        terms=[dict(filter(all, part)) for part in names],
-        relations=[row.relation for row in source[1]],
-    )
+    terms = [dict(filter(all, part)) for part in names]
+    relations = [row.relation for row in source[1]]
+    answers = translator.translate_each(sentences, source[0], target[0], terms, relations)
     outcomes = [
         read_answer(Outcome(target[0], n, row.fact_id, sentence, "", answer_label(row)), answer)
         for n, (row, sentence, answer) in enumerate(zip(target[1], sentences, answers, strict=True))
     ]
     usable = [outcome for outcome in outcomes if not outcome.reason]
-    spans = find(
-        [outcome.translation for outcome in usable],
-        [outcome.label for outcome in usable],
-        target[0],
-        aliases=[list_aliases(target[1][outcome.row]) for outcome in usable],
-    )
+    texts, labels = ([getattr(x, name) for x in usable] for name in ("translation", "label"))
+    aliases = [list_aliases(target[1][outcome.row]) for outcome in usable]
+    spans = find(texts, labels, target[0], aliases=aliases)
     for outcome, span in zip(usable, spans, strict=True):
         if span is None:
             result = lose(outcome, f"no words like {outcome.label!r}")

@@ -81,24 +81,17 @@ def read_release(mirror: Path | None) -> Release:
     # Names of all valid objects are needed, not only those of the facts.
     entities = {*facts["subject_id"], *facts["object_id"]}.union(*objects.values())
     alias_rows = xfactr.parse_aliases(contents)
-    labels = xfactr.choose_entity_labels(
-        xfactr.list_forms(xfactr.parse_tuples(contents)),
-        alias_rows,
-        xfactr.parse_lists(contents),
-        Counter(),
-    )
+    forms = xfactr.list_forms(xfactr.parse_tuples(contents))
+    lists = xfactr.parse_lists(contents)
+    labels = xfactr.choose_entity_labels(forms, alias_rows, lists, Counter())
     aliases: dict[tuple[str, str], list[str]] = defaultdict(list)
     part = alias_rows.filter(pl.col("id").is_in(list(entities))).sort(pl.all())
     for language, entity, alias in tidy(part, ["alias"]).iter_rows():
         aliases[language, entity].append(alias)
-    return Release(
-        facts,
-        merge_labels(labels, entities, mirror),
-        aliases,
-        {key: list(dict.fromkeys(names)) for key, names in objects.items()},
-        read_prompts(mirror, xfactr.LANGUAGES),
-        read_traits(xfactr.REPOSITORY, mirror),
-    )
+    distinct = {key: list(dict.fromkeys(names)) for key, names in objects.items()}
+    names = merge_labels(labels, entities, mirror)
+    prompts, traits = read_prompts(mirror, xfactr.LANGUAGES), read_traits(xfactr.REPOSITORY, mirror)
+    return Release(facts, names, aliases, distinct, prompts, traits)
 
 
 def merge_labels(labels: pl.DataFrame, entities: set[str], mirror: Path | None) -> pl.DataFrame:

@@ -56,9 +56,8 @@ def make_configs(
     english = read_questions(folder, "en")
     iso_of = {name: iso for iso in NAMES for name in list_names("en", iso, "")}
     if unknown := set(english["answers"]) - set(iso_of):
-        raise PolyprobeError(
-            f"{folder / 'English.csv'}: {min(unknown)!r} is none of the 13 countries of X-FaKT"
-        )
+        text = f"{folder / 'English.csv'}: {min(unknown)!r} is none of the 13 countries of X-FaKT"
+        raise PolyprobeError(text)
     countries = [iso_of[name] for name in english["answers"]]
     order = [*dict.fromkeys(countries)]
     tables = {}
@@ -75,22 +74,12 @@ def make_configs(
                     "another country than in English.csv; rows must be parallel"
                 )
         names = {iso: list_names(language, iso, first[iso]) for iso in order}
-        tables[language] = to_table(
-            Row(
-                f"{kind}-{number:03}",
-                kind,
-                f"{kind}-{number:03}",
-                NAMES[iso]["entity"],
-                "",
-                f"{question} {SLOT}",
-                [first[x] for x in order],
-                [NAMES[x]["entity"] for x in order],
-                [order.index(iso)],
-                names[iso],
-                "question",
-            )
-            for number, (question, kind, iso) in enumerate(
-                zip(rows["Question"], rows["label"], countries, strict=True), start=1
-            )
-        )
+        labels, ids = [first[x] for x in order], [NAMES[x]["entity"] for x in order]
+        columns = zip(rows["Question"], rows["label"], countries, strict=True)
+        table = []
+        for number, (question, kind, iso) in enumerate(columns, start=1):
+            fact = f"{kind}-{number:03}"
+            head = fact, kind, fact, NAMES[iso]["entity"], "", f"{question} {SLOT}"
+            table.append(Row(*head, labels, ids, [order.index(iso)], names[iso], "question"))
+        tables[language] = to_table(table)
     return {DEFAULT_CONFIG: tables}

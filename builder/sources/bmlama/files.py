@@ -26,9 +26,8 @@ from polyprobe.system.files import read_table_rows, read_toml
 from polyprobe.system.messages import PolyprobeError, track
 
 PUBLISHED = ("17", "53")
-REPOSITORY = Repository(
-    **SOURCES["bmlama"]["repository"], sha256=read_sums(__package__, "bmlama.sha256")
-)
+ABOUT = SOURCES["bmlama"]
+REPOSITORY = Repository(**ABOUT["repository"], sha256=read_sums(__package__, "bmlama.sha256"))
 MASK = "<mask>"
 
 # The blocks in order: relation, rows in 17, rows in 53. Four of them (P30, P131, P17, P276) share
@@ -109,26 +108,13 @@ def blank_subjects(columns: Columns) -> list[str]:
     return [prompt.replace(subject, "[X]") for prompt, subject in pairs]
 
 
-def make_published_table(
-    columns: Columns, ids: Sequence[str], relations: Sequence[str]
-) -> pa.Table:
+def make_published_table(part: Columns, ids: Sequence[str], relations: Sequence[str]) -> pa.Table:
     """Return the rows without ids of entities; every candidate that equals the answer is one."""
-    nothing = [""] * len(ids)
-    pairs = zip(columns.candidates, columns.answer, strict=True)
-    values = {
-        "fact_id": ids,
-        "relation": relations,
-        "subject_id": nothing,
-        "object_id": nothing,
-        "subject": columns.subject,
-        "prompt": columns.prompt,
-        "candidates": columns.candidates,
-        "candidate_ids": [()] * len(ids),
-        "answers": [[i for i, x in enumerate(names) if x == answer] for names, answer in pairs],
-        "answer_forms": list(zip(columns.answer, strict=True)),
-        "template_id": relations,
-    }
-    return pa.table(values, schema=SCHEMA)
+    nothing, pairs = [""] * len(ids), zip(part.candidates, part.answer, strict=True)
+    answers = [[i for i, x in enumerate(names) if x == answer] for names, answer in pairs]
+    head = ids, relations, nothing, nothing, part.subject, part.prompt, part.candidates
+    values = (*head, [()] * len(ids), answers, [*zip(part.answer, strict=True)], relations)
+    return pa.table(dict(zip(SCHEMA.names, values, strict=True)), schema=SCHEMA)
 
 
 def read_fallback_templates(mirror: Path | None = None) -> list[tuple[str, str, str, str]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -211,9 +211,7 @@ def is_cut(label: str, spelling: str, relation: str) -> bool:
     return relation not in OF_PLACES or label.count("(") != label.count(")")
 
 
-def name_entities(
-    ids: Collection[str], labels: pl.DataFrame, languages: Sequence[str]
-) -> dict[str, Entity]:
+def name_entities(ids: Set[str], labels: pl.DataFrame, languages: list[str]) -> dict[str, Entity]:
     """Return {id: entity} of ids with some of the `labels` (LABELS); a missing label is ''."""
     names: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
     places = {language: place for place, language in enumerate(languages)}

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from polyprobe.system import sending
-from polyprobe.system.files import read_toml
+from polyprobe.system.files import read_toml, read_user_text
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.text import hide_secrets
 
@@ -275,18 +275,15 @@ def _strip(text: str, sentence: str, target: str) -> str:
 def read_example_file(file: Path) -> ExampleFile:
     """Return the examples of a TOML file (`_expect` states its form; `terms` may be left out)."""
     try:
-        content = file.read_bytes()
-        tables = tomllib.loads(content.decode("utf-8"))
-    except OSError as error:
-        raise PolyprobeError(f"cannot read examples={file}: {error.strerror}") from error
-    except ValueError as error:  # not UTF-8, or not TOML
+        tables = tomllib.loads(read_user_text(file, "examples"))
+    except tomllib.TOMLDecodeError as error:
         raise PolyprobeError(f"examples={file} is not TOML: {error}") from error
     sections = {}
     for language, parts in tables.items():
         _expect(isinstance(parts, dict), file, language)
         names = {name: f"{language}.{name}" for name in parts}
         sections[language] = {x: _read_section(file, names[x], parts[x]) for x in parts}
-    return ExampleFile(file, hashlib.sha256(content).hexdigest(), sections)
+    return ExampleFile(file, hashlib.sha256(file.read_bytes()).hexdigest(), sections)
 
 
 def _read_section(file: Path, name: str, rows: Any) -> tuple[Example, ...]:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe.builder.build import write_card
-from polyprobe.builder.output.folder import write_split
+from polyprobe.builder.output.folder import write_card, write_split
 from polyprobe.builder.recipes import geofacts
 from polyprobe.publish.source import bundle
 

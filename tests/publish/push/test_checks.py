@@ -66,7 +66,7 @@ def write(name, content):
 
 
 DATASETS = {
-    "no-configs": (
+    "other-files: no configs": (
         lambda folder: edit(folder / "README.md", "configs:", "config:"),
         "README.md: 'configs' lists no data_files",
     ),
@@ -80,7 +80,7 @@ DATASETS = {
         ),
         f"default/fr is {EN}, which is the file of another split",
     ),
-    "unreadable": (cut_short, f"{FR}: cannot be read"),
+    "wrong-columns: cut": (cut_short, f"{FR}: cannot be read"),
     "wrong-columns": (a_column_less, f"{EN}: no column 'subject'"),
     "other-features": (a_row_less, f"default/en has 20 rows; {EN} has 19"),
     "wrong-rows": (
