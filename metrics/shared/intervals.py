@@ -204,7 +204,7 @@ def mean_of(
 
 def weigh(weights: np.ndarray) -> np.ndarray:
     """Make `Figure.shares` from weights [facts], or [facts, names]: their mean has the sum."""
-    weights = weights.astype(np.float64)
+    weights = np.asarray(weights, dtype=np.float64)
     return np.column_stack([weights, weights.sum(axis=1)] if weights.ndim > 1 else [weights])
 
 
