@@ -40,20 +40,6 @@ class Case(NamedTuple):
     rows: Rows
 
 
-class Timed(NamedTuple):
-    """A case in a language: tokens, processor seconds of each round, and errors."""
-
-    case: str
-    language: str
-    n_rows: int
-    front: int  # tokens of the context, mean over the rows
-    tokens: int  # run by polyprobe
-    minimum: int
-    naive: int  # run by the reference
-    cpu: dict[str, list[float]]
-    error: dict[str, float]  # from the reference on its rows, or from polyprobe on all
-
-
 def measure(setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Return the figures of every case; stop if scores are not equal."""
     found = []
@@ -65,7 +51,7 @@ def measure(setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]
             for language in LANGUAGES:
                 for case in list_cases(setting, language):
                     if case.family == family:
-                        found.append(time_case(case, language, setting, workers)._asdict())
+                        found.append(time_case(case, language, setting, workers))
                         say(str(found[-1]))
     return found
 
@@ -120,36 +106,39 @@ def to_rows(table: pa.Table, context: str = "") -> Rows:
     return Rows(prompts, table["candidates"].to_pylist())
 
 
-def time_case(case: Case, language: str, setting: Setting, workers: list[Worker]) -> Timed:
-    """Race polyprobe and the smart program, and run the reference on a part."""
+def time_case(case: Case, language: str, setting: Setting, workers: list[Worker]) -> dict[str, Any]:
+    """Race polyprobe and the smart program, and run the reference on a part.
+
+    Returns tokens that are run, by polyprobe, at least, and by the reference; processor seconds of
+    each round; the errors of polyprobe from the reference, and of smart from polyprobe.
+    """
     ours, smart, counter, reference = workers
     tokenizer = AutoTokenizer.from_pretrained(setting.models / MODEL)
-    runs = list_runs(case, tokenizer)
-    part = cut_rows(case, tokenizer)
+    runs, part = list_runs(case, tokenizer), cut_rows(case, tokenizer)
     laps = race([ours, smart], case.rows, setting.rounds, {})
     answer = reference.ask(part.rows)
-    pairs = zip(laps["ours"].value, part.rows.candidates, strict=False)
-    first = [scores[: len(row)] for scores, row in pairs]
+    scores = laps["ours"].value
+    pairs = zip(scores, part.rows.candidates, strict=False)
     error = {
-        "ours": compare(first, answer.value).error,
-        "smart": compare(laps["smart"].value, laps["ours"].value).error,
+        "ours": compare([row[: len(names)] for row, names in pairs], answer.value).error,
+        "smart": compare(laps["smart"].value, scores).error,
     }
     for name, value in error.items():
         stop_if_wrong(f"{name}, {case.name}, {language}", value)
     naive = count_tokens(runs)
     seconds = answer.cpu / count_tokens(list_runs(part, tokenizer)) * naive
     fronts = [prompt.rpartition(SENTENCE_START)[0] for prompt in case.rows.prompts]
-    return Timed(
-        case.name,
-        language,
-        len(fronts),
-        round(sum(map(len, tokenizer(fronts)["input_ids"])) / len(fronts)),
-        counter.ask(case.rows).value,
-        count_prefixes(runs),
-        naive,
-        {name: lap.cpu for name, lap in laps.items()} | {"reference": [seconds] * setting.rounds},
-        error,
-    )
+    return {
+        "case": case.name,
+        "language": language,
+        "n_rows": len(fronts),
+        "front": round(sum(map(len, tokenizer(fronts)["input_ids"])) / len(fronts)),
+        "tokens": counter.ask(case.rows).value,
+        "minimum": count_prefixes(runs),
+        "naive": naive,
+        "cpu": {n: x.cpu for n, x in laps.items()} | {"reference": [seconds] * setting.rounds},
+        "error": error,
+    }
 
 
 def cut_rows(case: Case, tokenizer: Any) -> Case:
@@ -157,9 +146,8 @@ def cut_rows(case: Case, tokenizer: Any) -> Case:
     prompts, candidates = case.rows
     if case.family == "causal":
         candidates = [row[:REFERENCE_CANDIDATES] for row in candidates]
-    parts = (
-        case._replace(rows=Rows(prompts[:n], candidates[:n])) for n in range(len(prompts), 1, -1)
-    )
+    sizes = range(len(prompts), 1, -1)
+    parts = (case._replace(rows=Rows(prompts[:n], candidates[:n])) for n in sizes)
     within = (x for x in parts if count_tokens(list_runs(x, tokenizer)) <= REFERENCE_TOKENS)
     return next(within, case._replace(rows=Rows(prompts[:1], candidates[:1])))
 
