@@ -6,6 +6,7 @@ import sys
 import threading
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -26,8 +27,11 @@ from tests.making.waiting import PATIENCE
 
 
 class Stub:
+    model = None
+
     def __init__(self):
         self.calls = []
+        self.engine = SimpleNamespace()
 
     def prepare(self, prompts, candidates):
         self.calls.append(("prepare", prompts[0]))
