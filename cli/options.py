@@ -43,11 +43,8 @@ def take_options(*groups: type[Options]) -> Callable[[Function], Function]:
     # Checked when the group is made, not by typer: a mistake has the same words as in a script.
     def change(function: Function) -> Function:
         parts = signature(function, eval_str=True).parameters.values()
-        options = [
-            _make_parameter(part, declared[part.name])
-            for part in fields(group)
-            if part.name in declared and part.name not in signature(function).parameters
-        ]
+        new = declared.keys() - signature(function).parameters.keys()
+        options = [_make_parameter(x, declared[x.name]) for x in fields(group) if x.name in new]
         panels = list(dict.fromkeys([*PANELS, *(x.panel for x in declared.values())]))
         options.sort(key=lambda part: panels.index(declared[part.name].panel))
         parameters = [x for x in parts if x.kind is not x.VAR_KEYWORD and x.name != "options"]

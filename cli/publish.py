@@ -32,9 +32,7 @@ class ExportOptions(Options):
     config: str | None = _dataset(None, "Configuration.")
     languages: str | None = _dataset(None, "Comma-separated language codes (default: all).")
     scoring: str | None = _dataset(
-        None,
-        "Protocol that the tasks follow: bmlama or object (default: bmlama).",
-        check=check_scoring,
+        None, "Protocol of the tasks: bmlama or object (default: bmlama).", check=check_scoring
     )
 
     def refuse(self, format: str, *names: str) -> None:

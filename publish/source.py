@@ -77,13 +77,11 @@ def read_source(name: Path) -> Source:
 
     folder = find_folder(name)
     kind = find_kind(folder)
-    paths, left_out = list_files(folder, kind)
-    place = folder
+    paths, place = list_files(folder, kind), folder
     if kind == "space":
         place = bundle(folder, make_temporary())
-        unbundled = paths
-        paths, _ = list_files(place, kind)
-        left_out = sorted({*left_out, *unbundled} - {*paths})
+        paths = list_files(place, kind)
+    left_out = sorted({*walk(folder)} - {*paths})
     files = {path: identify_file(place / path) for path in paths}
     card = read_card(place / "README.md") if "README.md" in files else {}
     return Source(folder, kind, files, left_out, place, card)
@@ -158,10 +156,10 @@ def has_parquet(folder: Path) -> bool:
     return any(path.endswith(".parquet") for path in walk(folder))
 
 
-def list_files(folder: Path, kind: str) -> tuple[list[str], list[str]]:
-    """List the paths to upload and all others, each sorted; refuse broken and outward links."""
-    paths, home = sorted(walk(folder)), folder.resolve()
-    published = [path for path in paths if is_published(path, kind)]
+def list_files(folder: Path, kind: str) -> list[str]:
+    """List the paths to upload, sorted; refuse broken and outward links."""
+    home = folder.resolve()
+    published = sorted(path for path in walk(folder) if is_published(path, kind))
     for path in published:
         target = (folder / path).resolve()
         if not target.is_file():
@@ -170,7 +168,7 @@ def list_files(folder: Path, kind: str) -> tuple[list[str], list[str]]:
             raise PolyprobeError(
                 f"{folder / path} links to {target}, outside {home}; copy the file into the folder"
             )
-    return published, [path for path in paths if path not in published]
+    return published
 
 
 def is_published(path: str, kind: str) -> bool:

@@ -47,10 +47,8 @@ class Renderer:
         object_traits: Traits = UNKNOWN,
     ) -> Rendering:
         """Return the sentence with `[Y]` and the object's form."""
-        entities = {
-            "X": self.describe(subject, subject_traits),
-            "Y": self.describe(object_, object_traits),
-        }
+        ends = {"X": (subject, subject_traits), "Y": (object_, object_traits)}
+        entities = {end: self.describe(*of_end) for end, of_end in ends.items()}
         lost: list[str] = []
         slots = {node.end: node for node in prompt if isinstance(node, Slot)}
         forms = {end: self.inflect(slot, entities[end], lost) for end, slot in slots.items()}

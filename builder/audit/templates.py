@@ -78,13 +78,11 @@ def read_template(rows: Iterable[tuple[str, str]]) -> str:
     '[X] is in [Y]'
     """
     # The prompt with each of its occurrences of the subject replaced, for each row.
-    forms = [
-        {
-            prompt[: match.start()] + SUBJECT + prompt[match.start() + len(subject) :]
-            for match in re.finditer(f"(?={re.escape(subject)})", prompt if subject else "")
-        }
-        for prompt, subject in rows
-    ]
+    forms = []
+    for prompt, subject in rows:
+        matches = re.finditer(f"(?={re.escape(subject)})", prompt if subject else "")
+        places = [match.start() for match in matches]
+        forms.append({prompt[:x] + SUBJECT + prompt[x + len(subject) :] for x in places})
     return min(set.intersection(*forms) or {""})
 
 

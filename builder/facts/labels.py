@@ -220,10 +220,6 @@ def choose_labels(labels: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     # Pairs of language and id with several labels are counted in `repairs`.
     several = labels.group_by("language", "id").agg(pl.col("label").n_unique())
     repairs[CONTRADICTIONS] = several.filter(pl.col("label") > 1).height
-    return (
-        labels.group_by("language", "id", "label")
-        .len()
-        .sort("language", "id", "len", "label", descending=[False, False, True, False])
-        .unique(["language", "id"], keep="first", maintain_order=True)
-        .select("language", "id", "label")
-    )
+    counts = labels.group_by("language", "id", "label").len()
+    order = counts.sort("language", "id", "len", "label", descending=[False, False, True, False])
+    return order.unique(["language", "id"], keep="first", maintain_order=True).drop("len")

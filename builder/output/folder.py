@@ -38,10 +38,9 @@ def list_versions(folder: Path, recipe_configs: Sequence[str]) -> list[str]:
 
 def check_mirror(mirror: Path | None) -> None:
     """Raise PolyprobeError if the mirror is not a folder."""
-    if mirror is not None and mirror.is_file():
-        raise PolyprobeError(f"{mirror} is a file; give --mirror the folder with the archives")
     if mirror is not None and not mirror.is_dir():
-        raise PolyprobeError(f"no mirror folder {mirror}")
+        text = f"{mirror} is a file; give --mirror the folder with the archives"
+        raise PolyprobeError(text if mirror.is_file() else f"no mirror folder {mirror}")
 
 
 def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:

@@ -88,8 +88,5 @@ def flags_table(configs: Sequence[Config]) -> str:
 
 def codes_table(head: Sequence[str], counts: dict[str, Counter[str]], texts: dict[str, str]) -> str:
     """Return one line for each code: its number of queries in each configuration."""
-    rows = [
-        (f"`{code}`", text, *(count[code] for count in counts.values()))
-        for code, text in texts.items()
-    ]
+    rows = [(f"`{x}`", text, *(of[x] for of in counts.values())) for x, text in texts.items()]
     return markdown_table((*head, *(f"`{name}`" for name in counts)), rows)

@@ -97,10 +97,8 @@ def collect_triples(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequ
     repairs: Counter[str] = Counter()
     usable = identify_triples(leave_out(rows, repairs), repairs)
     selection = pl.col("language").is_in(languages)
-    names = pl.concat(
-        usable.filter(selection).select("language", id=f"{end}_id", label=f"{end}_label")
-        for end in ENDS
-    )
+    part = usable.filter(selection)
+    names = pl.concat(part.select("language", id=f"{x}_id", label=f"{x}_label") for x in ENDS)
     ids = usable.select(relation="predicate_id", subject_id="sub_id", object_id="obj_id")
     labels = choose_labels(names, repairs)
     repaired = repair_templates(templates.filter(selection), repairs)

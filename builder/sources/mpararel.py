@@ -101,20 +101,11 @@ def list_facts(tuples: pl.DataFrame) -> pl.DataFrame:
 
 def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
     """Return LABELS: for each language and entity the label of the first folder that has one."""
-    order = [
-        (language, folder, rank)
-        for language in languages
-        for rank, folder in enumerate(list_language_folders(language))
-    ]
+    order = [(x, y, rank) for x in languages for rank, y in enumerate(list_language_folders(x))]
     ranks = pl.DataFrame(order, schema=["language", "folder", "rank"], orient="row")
     names = pl.concat(tuples.select("folder", id=f"{x}_uri", label=f"{x}_label") for x in ENDS)
-    return (
-        names.unique()
-        .join(ranks, on="folder")
-        .sort("language", "id", "rank", "label")
-        .unique(["language", "id"], keep="first", maintain_order=True)
-        .select(*LABELS)
-    )
+    rows = names.unique().join(ranks, on="folder").sort("language", "id", "rank", "label")
+    return rows.unique(["language", "id"], keep="first", maintain_order=True).select(*LABELS)
 
 
 def list_repaired_patterns(

@@ -69,24 +69,17 @@ def read_stems(mirror: Path | None, languages: Sequence[str]) -> pl.DataFrame:
 
 def identify_entities(english: pl.DataFrame, facts: Facts) -> pl.DataFrame:
     """Return ENTITIES: the ids of each row, and whether it asks for the subject (`inverted`)."""
-    rows = english
+    rows, labels = english, facts.labels.filter(language="en")
+    labels = labels.with_columns(key=pl.col("label").str.to_lowercase())
     for end in ENDS:
         key = pl.col(end).str.to_lowercase()
         fallback = pl.concat_str(pl.lit("polyglot"), "relation", key, separator=":")
-        unambiguous = (
-            facts.facts.select("relation", id=f"{end}_id")
-            .join(facts.labels.filter(language="en"), on="id")
-            .group_by("relation", key=pl.col("label").str.to_lowercase())
-            .agg(pl.col("id").unique())
-            .filter(pl.col("id").list.len() == 1)
-            .with_columns(pl.col("id").list.first())
-        )
-        rows = (
-            rows.with_columns(key.alias("key"))
-            .join(unambiguous, on=["relation", "key"], how="left")
-            .with_columns(pl.coalesce("id", fallback).alias(f"{end}_id"))
-            .drop("id", "key")
-        )
+        names = facts.facts.select("relation", id=f"{end}_id").join(labels, on="id")
+        ids = names.group_by("relation", "key").agg(pl.col("id").unique())
+        ids = ids.filter(pl.col("id").list.len() == 1).with_columns(pl.col("id").list.first())
+        rows = rows.with_columns(key.alias("key"))
+        rows = rows.join(ids, on=["relation", "key"], how="left")
+        rows = rows.with_columns(pl.coalesce("id", fallback).alias(f"{end}_id")).drop("id", "key")
     inverted = pl.col("true") != pl.col("object")
     return rows.with_columns(inverted=inverted).select(*ENTITIES).sort("dataset_id")
 
@@ -97,10 +90,8 @@ def collect_rows(rows: pl.DataFrame, entities: pl.DataFrame, untidy: int) -> Fac
     # `answer` is the label of the entity that the stem asks for.
     subject = pl.when("inverted").then("answer").otherwise("subject")
     thing = pl.when("inverted").then("object").otherwise("answer")
-    names = pl.concat(
-        complete.select("language", id=f"{end}_id", label=label)
-        for end, label in zip(ENDS, (subject, thing), strict=True)
-    )
+    ends = zip(ENDS, (subject, thing), strict=True)
+    names = pl.concat(complete.select("language", id=f"{x}_id", label=y) for x, y in ends)
     facts = entities.select(*FACTS).unique().sort(*FACTS)
     ids = {*facts["subject_id"], *facts["object_id"]}
     asks_object = complete.filter(~pl.col("inverted"))

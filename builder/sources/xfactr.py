@@ -42,11 +42,7 @@ OBJECTS = "_multi_rel.txt"  # all objects in Wikidata of a sample's subjects, fo
 TRAITS = ("_gender.txt", "_instanceof.txt")  # only for sentences: `annotated.entities`
 
 # {(language, relation): (released text, correct text)}
-FIXES = {
-    (language, relation): texts
-    for language, of in ABOUT["fixes"].items()
-    for relation, texts in of.items()
-}
+FIXES = {(x, y): texts for x, of in ABOUT["fixes"].items() for y, texts in of.items()}
 SWAPPED = {(language, relation) for language, of in ABOUT["swapped"].items() for relation in of}
 
 ALIAS, LISTED, FORM = "alias", "list", "form"  # where a label comes from
@@ -65,14 +61,12 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     forms = list_forms(tuples if "en" in selection else tuples.clear())
     aliases = parse_aliases(contents)
     lists = parse_lists(contents)
-    templates = list(parse_prompts(contents[PROMPT_FILE], selection, repairs))
-    return Facts(
-        facts=list_facts(tuples),
-        labels=choose_entity_labels(forms, aliases, lists, repairs).drop("kind"),
-        aliases=pl.concat([aliases, forms.select(*ALIASES)]).unique().sort(pl.all()),
-        templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
-        repairs={reason: count for reason, count in sorted(repairs.items()) if count},
-    )
+    rows = list(parse_prompts(contents[PROMPT_FILE], selection, repairs))
+    templates = pl.DataFrame(rows, schema=TEMPLATES, orient="row")
+    labels = choose_entity_labels(forms, aliases, lists, repairs).drop("kind")
+    names = pl.concat([aliases, forms.select(*ALIASES)]).unique().sort(pl.all())
+    counts = {reason: count for reason, count in sorted(repairs.items()) if count}
+    return Facts(list_facts(tuples), labels, counts, names, templates)
 
 
 def list_source_paths(languages: Sequence[str]) -> list[str]:
@@ -117,24 +111,19 @@ def read_paths(paths: Sequence[str], mirror: Path | None) -> dict[str, bytes]:
 
 def parse_tuples(contents: Mapping[str, bytes]) -> pl.DataFrame:
     """Return the tuples of `data/*/sub/RELATION.jsonl`, with the columns `relation` and TUPLES."""
+    parts = [(PurePosixPath(x).stem, content) for x, content in contents.items() if "/sub/" in x]
     return pl.concat(
-        pl.read_ndjson(io.BytesIO(content), schema=TUPLES).with_columns(
-            relation=pl.lit(PurePosixPath(path).stem)
-        )
-        for path, content in contents.items()
-        if "/sub/" in path
+        pl.read_ndjson(io.BytesIO(content), schema=TUPLES).with_columns(relation=pl.lit(relation))
+        for relation, content in parts
     )
 
 
 def list_forms(tuples: pl.DataFrame) -> pl.DataFrame:
     """Return the English forms of each entity: ALIASES and the counts `relations` and `facts`."""
     ends = [tuples.select("relation", id=f"{end}_uri", alias=f"{end}_label") for end in ENDS]
-    return (
-        pl.concat(ends)
-        .group_by("id", "alias")
-        .agg(relations=pl.col("relation").n_unique(), facts=pl.len())
-        .select(pl.lit("en").alias("language"), "id", "alias", "relations", "facts")
-    )
+    groups = pl.concat(ends).group_by("id", "alias")
+    counts = groups.agg(relations=pl.col("relation").n_unique(), facts=pl.len())
+    return counts.select(pl.lit("en").alias("language"), "id", "alias", "relations", "facts")
 
 
 def parse_aliases(contents: Mapping[str, bytes]) -> pl.DataFrame:

@@ -205,17 +205,12 @@ def choose_wordings(versions: pl.DataFrame, trusted: Collection[str], agree: str
         .when(is_trusted).then(pl.lit(TRUSTED))
         .otherwise(pl.lit(ALONE))
     )  # fmt: skip
-    templates = (
-        votes.filter("valid", pl.col("wording").is_not_null())
-        .group_by("language", "relation", "wording", maintain_order=True)
-        .agg(pl.col("template").sort_by("number", ~is_trusted, maintain_order=True).first())
-        .with_columns(
-            template_id=pl.format(
-                "translated:{}:{}", "relation", pl.int_range(pl.len()).over("language", "relation")
-            )
-        )
-        .select(*TEMPLATES)
-    )
+    valid = votes.filter("valid", pl.col("wording").is_not_null())
+    groups = valid.group_by("language", "relation", "wording", maintain_order=True)
+    first = pl.col("template").sort_by("number", ~is_trusted, maintain_order=True).first()
+    number = pl.int_range(pl.len()).over("language", "relation")
+    name = pl.format("translated:{}:{}", "relation", number)
+    templates = groups.agg(first).with_columns(template_id=name).select(*TEMPLATES)
     return Translations(templates, votes.with_columns(outcome=outcome).select(*OUTCOMES))
 
 
@@ -266,7 +261,7 @@ def translate_with(
             break
         texts = [put_slots(templates[place], style) for place in pending]
         part = [relations[place] for place in pending]
-        answers = translator.translate_each(texts, source, target, None, part)
+        answers = translator.translate_each(texts, source, target, (), part)
         lost = []
         for place, (text, problem) in zip(pending, answers, strict=True):
             template = "" if problem else restore_slots(normalise(text, target), style)
@@ -292,10 +287,8 @@ def describe_outcomes(translations: Translations) -> Iterator[str]:
     for (language,), rows in translations.outcomes.group_by("language", maintain_order=True):
         originals = rows.select("relation", "template_id")
         successes = originals.filter(rows["outcome"].is_in([AGREED, TRUSTED]))
-        counts = [
-            f"{translator} {count} {outcome}"
-            for _, translator, outcome, count in count_outcomes(rows).iter_rows()
-        ]
+        totals = count_outcomes(rows).iter_rows()
+        counts = [f"{translator} {count} {outcome}" for _, translator, outcome, count in totals]
         yield (
             f"templates translated to {language}: {successes.n_unique()} of "
             f"{originals.n_unique()} kept in {languages.count(str(language))} wordings "

@@ -80,11 +80,7 @@ class Translator(ABC):
         yield
 
     def translate(
-        self,
-        sentences: Sequence[str],
-        source: str,
-        target: str,
-        terms: Sequence[Terms] | None = None,
+        self, sentences: Sequence[str], source: str, target: str, terms: Sequence[Terms] = ()
     ) -> list[str]:
         """Return a text for each sentence, "" for a failed one; see `translate_each`."""
         return [answer.text for answer in self.translate_each(sentences, source, target, terms)]
@@ -94,7 +90,7 @@ class Translator(ABC):
         sentences: Sequence[str],
         source: str,
         target: str,
-        terms: Sequence[Terms] | None = None,
+        terms: Sequence[Terms] = (),
         relations: Sequence[str] | None = None,
     ) -> list[Translation]:
         """Return a translation for each sentence, with its problem.
@@ -107,7 +103,7 @@ class Translator(ABC):
             PolyprobeError: an unavailable pair, a rejected key or address, several batches in a row
                 without an answer, a store that cannot be written. Texts received are stored.
         """
-        mappings = terms if terms is not None else [{}] * len(sentences)
+        mappings = terms or [{}] * len(sentences)
         engines = {relation: self.of_relation(relation) for relation in relations or ()}
         if relations is not None and any(engine is not self for engine in engines.values()):
             for engine in engines.values():

@@ -41,14 +41,12 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
         notes = (exported.selection, scoring, bounds, chance, floor, exported.signature)
         # Without `source` and `dataset.revision`: a run in a folder has no URL, and identifies its
         # data by hashes (in the signature), not by a commit.
-        entry = hub.EvalResultEntry(
-            dataset_id=exported.dataset_id,
-            task_id=f"{exported.config}_{row.figure}",
-            value=row.value,
-            date=exported.scored.date().isoformat(),
-            notes="; ".join(note for note in notes if note),
-        )
-        entries.append(entry)
+        names = {"dataset_id": exported.dataset_id, "task_id": f"{exported.config}_{row.figure}"}
+        names |= {
+            "date": exported.scored.date().isoformat(),
+            "notes": "; ".join(filter(None, notes)),
+        }
+        entries.append(hub.EvalResultEntry(**names, value=row.value))
     if not entries:
         raise exported.no_figure()
     name = f"polyprobe-{exported.dataset_id.rpartition('/')[2]}-{exported.config}.yaml"

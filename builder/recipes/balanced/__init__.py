@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +45,7 @@ class Notes(NamedTuple):
     borrowed: dict[str, int]
     repairs: dict[str, int]  # by the source's reader, in all its languages
     sources: tuple[Provenance, ...]
-    card: Mapping[str, Any] = MappingProxyType({})  # replaces entries of the card's YAML
+    card: Mapping[str, Any] = {}  # replaces entries of the card's YAML
 
 
 class Balanced(NamedTuple):
@@ -207,13 +206,8 @@ def describe_build(config: Config) -> str:
         (name, ROLES.get(role, role), home, f"`{commit[:12]}`" if commit else "", licence)
         for name, role, home, commit, licence in notes["sources"]
     ]
-    return render_text(
-        __package__,
-        "build.md",
-        name=config.name,
-        notes=notes,
-        templates=notes.get("told", []),
-        sources=sources,
-        left_out=[(reason, where or IN_TOTAL, n) for reason, where, n in notes["left_out"]],
-        repairs=[(reason, count) for reason, count in notes["repairs"].items() if count],
-    )
+    left_out = [(reason, where or IN_TOTAL, n) for reason, where, n in notes["left_out"]]
+    repairs = [(reason, count) for reason, count in notes["repairs"].items() if count]
+    values = {"name": config.name, "notes": notes, "templates": notes.get("told", [])}
+    values |= {"sources": sources, "left_out": left_out, "repairs": repairs}
+    return render_text(__package__, "build.md", **values)

@@ -234,12 +234,9 @@ def choose_relations(facts: pl.DataFrame, request: BalancedRequest) -> pl.DataFr
 def mark(table: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> np.ndarray:
     """Return an array (rows, languages): whether `table` has the row's values in the language."""
     columns = pl.DataFrame({"language": languages}, schema={"language": pl.String})
-    hits = (
-        table.select("language", *rows.columns)
-        .unique()
-        .join(rows.with_row_index("row"), on=rows.columns)
-        .join(columns.with_row_index("column"), on="language")
-    )
+    keys = table.select("language", *rows.columns).unique()
+    hits = keys.join(rows.with_row_index("row"), on=rows.columns)
+    hits = hits.join(columns.with_row_index("column"), on="language")
     marks = np.zeros((rows.height, columns.height), dtype=bool)
     marks[hits["row"].to_numpy(), hits["column"].to_numpy()] = True
     return marks

@@ -1,7 +1,7 @@
 """The rows of a balanced set: candidates drawn for each fact, and a sentence in each language."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
@@ -60,10 +60,7 @@ def draw_queries(
 
 
 def draw_relation(
-    facts: Sequence[Fact],
-    objects: Collection[str],
-    correct: CorrectAnswers,
-    request: BalancedRequest,
+    facts: Sequence[Fact], objects: Iterable[str], correct: CorrectAnswers, request: BalancedRequest
 ) -> tuple[list[Query], int]:
     """Return the queries of a relation, sorted, and the number of facts tried."""
     # Distractors are drawn from the objects of the facts, each as often as it is an object (each

@@ -142,13 +142,9 @@ def find_correct(config: Linked, configs: Sequence[Linked], knowledge: Knowledge
             ids |= answers[prompt]
     relations = [query.relation for query in config.queries]
     templates = dict(zip(relations, files.blank_subjects(config.rows["en"]), strict=True))
-    same_template = defaultdict(list)
-    for relation, template in templates.items():
-        same_template[template].append(relation)
+    peers = {x: [y for y in templates if templates[y] == templates[x]] for x in templates}
     return [
-        knowledge.complete(
-            ids, [(name, query.subject_id) for name in same_template[templates[query.relation]]]
-        )
+        knowledge.complete(ids, [(name, query.subject_id) for name in peers[query.relation]])
         for ids, query in zip(correct, config.queries, strict=True)
     ]
 
@@ -165,11 +161,7 @@ def repair_query(
         return query
     keys = gather_keys(entities[name] for name in query.candidates if name not in faults)
     barred = {query.subject_id, *query.candidates}
-    pool = [
-        entity
-        for entity in entities.values()
-        if entity.id not in barred and not entity.conflicts_with(wrong)
-    ]
+    pool = [x for x in entities.values() if x.id not in barred and not x.conflicts_with(wrong)]
     # Published answers come first; the hash makes the order independent of the file's.
     pool.sort(key=lambda entity: (not entity.published, hash_text(f"{query.fact_id}|{entity.id}")))
     names = []

@@ -92,12 +92,7 @@ def fill_questions(order: pl.DataFrame, part: pl.DataFrame, facts: pl.DataFrame)
         facts.drop("relation", "prompt", "template_id"), on="row", maintain_order="left"
     )
     prompt = pl.col("prompt").str.replace_all(MASK, SLOT, literal=True)
-    return (
-        rows.explode("prompt", "template_id")
-        .with_columns(
-            prompt.str.replace_all(SUBJECT, pl.col("subject"), literal=True),
-            template_id=pl.format("klar:{}:{}", "relation", "template_id"),
-        )
-        .drop("row")
-        .to_arrow()
-    )
+    prompt = prompt.str.replace_all(SUBJECT, pl.col("subject"), literal=True)
+    name = pl.format("klar:{}:{}", "relation", "template_id")
+    rows = rows.explode("prompt", "template_id").with_columns(prompt, template_id=name)
+    return rows.drop("row").to_arrow()

@@ -62,18 +62,14 @@ def vote_for_templates(mirror: Path | None, language: str) -> pl.DataFrame:
     rows = translations.with_columns(pattern=pl.Series(wordings, dtype=pl.String))
     keys = ["relation", "pattern"]
     number = pl.int_range(pl.len()).over("relation")
-    return (
-        count_votes(rows.filter(pl.col("pattern") != ""), keys, TRUSTED)
-        .filter("valid")
-        .unique(keys, keep="first", maintain_order=True)
-        .sort("relation", maintain_order=True)
-        .select(
-            "relation",
-            template_id=pl.format("mpararel-votes:{}:{}", "relation", number),
-            pattern="pattern",
-            reviewed=pl.lit(None, pl.Boolean),
-            translators="voters",
-        )
+    votes = count_votes(rows.filter(pl.col("pattern") != ""), keys, TRUSTED).filter("valid")
+    distinct = votes.unique(keys, keep="first", maintain_order=True)
+    return distinct.sort("relation", maintain_order=True).select(
+        "relation",
+        template_id=pl.format("mpararel-votes:{}:{}", "relation", number),
+        pattern="pattern",
+        reviewed=pl.lit(None, pl.Boolean),
+        translators="voters",
     )
 
 

@@ -118,13 +118,11 @@ def read_own_facts(path: Path, templates: files.TemplateTables) -> tuple[Facts, 
         raise PolyprobeError(f"{path} has no facts below its header; add a row for each fact")
     repairs = {REPEATED: facts.total() - len(facts), files.CLEANED: len(changed)}
     names = sorted((*key, label) for key, (label, _) in labels.items())
-    content = Facts(
-        facts=pl.DataFrame(sorted(facts), FACTS, orient="row"),
-        labels=pl.DataFrame(names, LABELS, orient="row"),
-        repairs={name: count for name, count in repairs.items() if count},
-        templates=select_templates(templates.texts, languages),
-    )
-    return content, languages
+    counts = {name: count for name, count in repairs.items() if count}
+    triples = pl.DataFrame(sorted(facts), FACTS, orient="row")
+    named = pl.DataFrame(names, LABELS, orient="row")
+    wordings = select_templates(templates.texts, languages)
+    return Facts(triples, named, counts, templates=wordings), languages
 
 
 def select_templates(

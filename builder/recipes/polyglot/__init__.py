@@ -102,9 +102,5 @@ def keep_parallel(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("flags").list.explode(keep_nulls=False, empty_as_null=False).unique().sort()
     )
     order = complete.filter(language="en").select("dataset_id").with_row_index("place")
-    return (
-        complete.drop("flags")
-        .join(flags, on="dataset_id")
-        .join(order, on="dataset_id")
-        .sort("language", "place")
-    )
+    complete = complete.drop("flags").join(flags, on="dataset_id").join(order, on="dataset_id")
+    return complete.sort("language", "place")

@@ -83,12 +83,8 @@ def parse_columns(content: bytes) -> Columns:
             raise ValueError(f"row {number} has {len(row)} columns; expected {expected}")
     columns = map(list, zip(*rows, strict=True)) if rows else [[]] * 4
     prompts, answers, candidates, subjects = columns
-    return Columns(
-        [prompt.replace(MASK, SLOT) for prompt in prompts],
-        answers,
-        [tuple(names.split(", ")) for names in candidates],
-        subjects,
-    )
+    texts = [prompt.replace(MASK, SLOT) for prompt in prompts]
+    return Columns(texts, answers, [tuple(names.split(", ")) for names in candidates], subjects)
 
 
 def recover_relations(english: Columns, config: str) -> list[str]:

@@ -102,12 +102,10 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     repairs = Counter({"rows excluded: no Wikidata fact found": len(queries) - len(triples)})
     labels = pl.DataFrame(names, schema=LABELS, orient="row")
     templates = [line for line in read_fallback_templates(mirror) if line[0] in languages]
-    return Facts(
-        facts=facts.unique().sort(facts.columns),
-        labels=choose_labels(labels, repairs),
-        templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
-        repairs=dict(repairs),
-    )
+    names_of_ids = choose_labels(labels, repairs)
+    wordings = pl.DataFrame(templates, schema=TEMPLATES, orient="row")
+    distinct = facts.unique().sort(facts.columns)
+    return Facts(distinct, names_of_ids, dict(repairs), templates=wordings)
 
 
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession
@@ -142,15 +140,11 @@ def link_rows(
         questions = {"relation": relations, "subject": columns.subject, "object": columns.answer}
         rows_of_facts = pl.DataFrame(questions).with_row_index("number")
         votes.append(rows_of_facts.join(names, on=["relation", "subject", "object"]))
-    totals = (
-        pl.concat(votes)
-        .group_by("number", "subject_id", "object_id")
-        .len("votes")
-        .filter(pl.col("votes") == pl.col("votes").max().over("number"))
-        .filter(pl.col("votes") / len(rows) >= MINIMUM)
-        # Of two facts with as many votes, neither is taken.
-        .filter(pl.len().over("number") == 1)
-    )
+    totals = pl.concat(votes).group_by("number", "subject_id", "object_id").len("votes")
+    totals = totals.filter(pl.col("votes") == pl.col("votes").max().over("number"))
+    totals = totals.filter(pl.col("votes") / len(rows) >= MINIMUM)
+    # Of two facts with as many votes, neither is taken.
+    totals = totals.filter(pl.len().over("number") == 1)
     links: list[Fact | None] = [None] * len(relations)
     for number, subject, answer, _ in totals.iter_rows():
         links[number] = Fact(relations[number], subject, answer)

@@ -83,10 +83,8 @@ class Transformers(Translator):
         tokens = self._languages.tokens.values() if self._languages else ()
         self._language_ids = set(self._tokenizer.convert_tokens_to_ids(list(tokens)))
         self._settings = {"num_beams": num_beams, "max_new_tokens": max_new_tokens}
-        self.signature = (
-            f"transformers {__version__}|{name}|{dtype}|"
-            f"num_beams {num_beams}|max_new_tokens {max_new_tokens}"
-        )
+        search = f"num_beams {num_beams}|max_new_tokens {max_new_tokens}"
+        self.signature = f"transformers {__version__}|{name}|{dtype}|{search}"
         self._fits = batch_size
 
     def check(self, source: str, target: str) -> tuple[str, str]:
