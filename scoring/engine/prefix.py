@@ -100,13 +100,14 @@ class Prefix(ForwardPath):
 
     def size(self, batch: Sequence[Input]) -> int:
         """Return the number of tokens that are run, the encoder's and padding included."""
-        groups = self._groups(batch)
+        groups = self._groups(batch, self._shared)
         n_rows = sum(len(group.leaves) for group in groups)
         return sum(group.front for group in groups) + n_rows * max(x.longest for x in groups)
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, np.ndarray]:
         """Compute the states at the batch's reads, one for all inputs with the same beginning."""
-        groups = sorted(self._groups(batch), key=lambda g: g.length)
+        usable = 0 if torch.is_grad_enabled() else self._shared  # weights change between batches
+        groups = sorted(self._groups(batch, usable), key=lambda g: g.length)
         shared = groups[0].shared
         self._beginning.run(self.network, batch[0].ids[:shared], lambda: None)
         outputs = [states[0] for states in self._beginning.states]
@@ -128,11 +129,10 @@ class Prefix(ForwardPath):
         distinct, places = np.unique(read_numbers, return_inverse=True)
         return torch.cat(outputs)[distinct.tolist()], places
 
-    def _groups(self, batch: Sequence[Input]) -> list[PrefixGroup]:
+    def _groups(self, batch: Sequence[Input], shared: int) -> list[PrefixGroup]:
         """Return the groups of `batches`; grouping a batch alone could give others."""
         if not all(row in self._lengths for row in batch):
             return group_inputs(batch)
-        shared = 0 if torch.is_grad_enabled() else self._shared  # weights change between batches
         groups: dict[tuple[Ids, Ids], PrefixGroup] = {}
         for row in sorted(batch):
             length = self._lengths[row]

@@ -174,7 +174,7 @@ class Tree(ForwardPath):
 
     def __init__(self, network: Network) -> None:
         super().__init__(network)
-        self._stack: Stack | None = None  # while `batches` is read
+        self._stack: Stack | None = None  # of the batch that `batches` yields
         self._beginning = Beginning()
 
     def forget(self) -> None:
@@ -185,17 +185,19 @@ class Tree(ForwardPath):
         """Yield the inputs in sorted order; the tokens that a batch adds are within the budget."""
         rows = sorted(inputs)
         shared = find_beginning(rows[0], rows[-1]) if rows else ()
-        self._stack = Stack(lambda: min(budget(), MAX_NODES), self._beginning, shared)
+        stack = Stack(lambda: min(budget(), MAX_NODES), self._beginning, shared)
         batch: list[Input] = []
         size = -len(shared)
         try:
             for row, new in count_new(rows):
-                if batch and size + new > self._stack.step():
+                if batch and size + new > stack.step():
+                    self._stack = stack  # a callback may have run other inputs since the last one
                     yield batch
                     batch, size = [], 0
                 batch.append(row)
                 size += new
             if batch:
+                self._stack = stack
                 yield batch
         finally:
             self._stack = None

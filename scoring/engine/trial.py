@@ -71,7 +71,9 @@ class Trial:
 
     def reaches(self, path: ForwardPath, window: int) -> bool:
         """Return whether a path agrees beyond the attention window."""
-        return Trial(self._network, self.tokens, window + 2 * SHORT).agrees(path)
+        trial = Trial(self._network, self.tokens, window + 2 * SHORT)
+        trial._tolerance = self._tolerance  # logits of long padded rows could fill the memory
+        return trial.agrees(path)
 
     def _list_runnable(self, classes: Sequence[type[ForwardPath]]) -> Iterator[ForwardPath]:
         network = self._network
@@ -115,7 +117,7 @@ def _check_direction(network: Network, probe: Plan, logs: Sequence[torch.Tensor]
     pairs = combinations(zip(probe.reads.items(), logs, strict=True), 2)
     for ((a, a_reads), a_logs), ((b, b_reads), b_logs) in pairs:
         # Inputs of one length and beginning are compared at the tokens that they share.
-        n = count_common(a.ids, b.ids)
+        n = max(0, count_common(a.ids, b.ids) - a_reads.positions[0])
         targets = a_reads.targets[:n]
         if len(a.ids) == len(b.ids) and targets and targets == b_reads.targets[:n]:
             effect = max(effect, (a_logs[:n] - b_logs[:n]).abs().max().item())
@@ -137,7 +139,7 @@ def _check_direction(network: Network, probe: Plan, logs: Sequence[torch.Tensor]
 
 
 def make_probe(network: Network, limit: int) -> Plan:
-    """Draw inputs with common beginnings and several lengths to a limit; every token is read."""
+    """Draw inputs with common beginnings and several lengths to a limit; their ends are read."""
     # Two of the beginnings are short, and one is as long as a sentence. Each has its own source, of
     # another length. Special tokens are nowhere in the first, at the front of the second and inside
     # the third, because a class may count positions by them (RoBERTa skips padding, which may be
@@ -156,7 +158,8 @@ def make_probe(network: Network, limit: int) -> Plan:
             for extra in (0, min(SHORT, limit - len(start)) - 1):
                 ids = (*start, first, *draw(k=max(0, extra)))
                 row = network.example(ids, tuple(start * number))
-                plan.read(row, range(len(ids)), targets[: len(ids)])
+                positions = range(max(0, len(ids) - DEEP - SHORT), len(ids))
+                plan.read(row, positions, targets[positions.start : positions.stop])
     return plan
 
 

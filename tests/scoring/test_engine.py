@@ -22,7 +22,7 @@ from polyprobe.scoring.engine.forward import (
 )
 from polyprobe.scoring.engine.prefix import Prefix, group_inputs
 from polyprobe.scoring.engine.tree import Tree, Trie, count_new, make_mask
-from polyprobe.scoring.engine.trial import Trial
+from polyprobe.scoring.engine.trial import Trial, make_probe
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.messages import PolyprobeError
 
@@ -229,6 +229,32 @@ def test_a_prompt_of_many_candidates_runs_once(scorers):
     assert len(beginnings) < sum(len(row.ids) for row in inputs) / 3
 
 
+@pytest.mark.parametrize("kind", ["llama", "bloom"])
+def test_a_callback_may_run_other_inputs(kind, scorers, monkeypatch):
+    scorer = scorers(kind)
+    monkeypatch.setattr(scorer.engine, "batch_tokens", 12)
+    asked, names = ["Paris is in [Y].", "I am in [Y]."], [["France", "Germany", "Spain"]] * 2
+    want, others, inside = scorer.score(asked, names), [asked[:1], names[:1]], []
+    prepared = scorer.prepare(asked, names)
+    scored = scorer.score_prepared(prepared, lambda *_: inside.extend(scorer.score(*others)))
+    assert len(inside) > 2
+    assert sum([*scored.scores, *inside], []) == pytest.approx(
+        sum([*want, *want[:1] * len(inside)], []), abs=1e-5
+    )
+
+
+def test_only_the_ends_of_long_probes_are_read(scorers):
+    """All logits of a window of 4096 and 256,000 tokens would take 4 GB for each input."""
+    network = scorers("llama").engine.network
+    reads = make_probe(network, 200).reads
+    assert {positions.stop for positions, *_ in reads.values()} == {len(x.ids) for x in reads}
+    assert max(len(positions) for positions, *_ in reads.values()) == 70
+    with mock.patch.object(Full, "states", wraps=Full(network).states) as states:
+        assert Trial(network, 64).reaches(Tree(network), 100)
+    batches = [call.args[1] for call in states.call_args_list]
+    assert all(len(batch) == 1 or max(x.length for x in batch) <= 70 for batch in batches)
+
+
 @pytest.mark.parametrize("kind", ["mistral-8", "gemma2-8", "gemma3-8", "gpt-oss-8", "bloom"])
 def test_a_context_is_run_once(kind, kinds, monkeypatch):
     """Behind a window too, and in a second task only what is new."""
@@ -255,3 +281,5 @@ def test_a_context_is_run_once(kind, kinds, monkeypatch):
         assert sizes == [nodes[0], nodes[1], nodes[2] - shared]
     else:  # the rest is padded
         assert [x - y for x, y in zip(sizes, nodes, strict=True)] == [6, 6, 6 - shared]
+        beginning = find_beginning(min(plans[0].reads), max(plans[0].reads))
+        assert scorer.engine.forecast(plans[0]).tokens == sizes[0] - len(beginning)
