@@ -51,24 +51,22 @@ def build_dataset(
 
 
 @check_arguments
-def extend_dataset(
-    name: str, config: str, added: files.Addition, output: Path | None = None
-) -> Path:
+def extend_dataset(name: str, base: str, added: files.Addition, output: Path | None = None) -> Path:
     """Write CONFIG-LANGUAGE beside a built configuration, with a contributor's language.
 
     `added` are the files of `build_sheet`, filled in, as `read_addition(labels, templates)` reads
     them. Rows that they do not complete are left out. Return the folder, see `build_dataset`.
     """
     with open_folder(name, output) as folder:
-        notes = {"command": f"polyprobe build {name} --config {config}"}
+        notes = {"command": f"polyprobe build {name} --config {base}"}
         if name == BALANCED:
-            notes = disk.read_notes(folder, config)
-        paths = sorted((folder / "data" / config).glob("*.parquet"))
+            notes = disk.read_notes(folder, base)
+        paths = sorted((folder / "data" / base).glob("*.parquet"))
         parts = {path.stem: read_parquet(path) for path in paths}
-        tables, about = add_language(f"{name}/{config}", parts, added)
+        tables, about = add_language(f"{name}/{base}", parts, added)
         words = chain(*zip(("--labels", "--templates"), added.files, strict=True))
         about["command"] = f"{notes['command']} {shlex.join(words)}"
-        disk.write_config(folder, f"{config}-{added.language}", tables, json.dumps(notes | about))
+        disk.write_config(folder, f"{base}-{added.language}", tables, json.dumps(notes | about))
         disk.write_card(folder, name, list_recipe_configs(name), load_recipe(name))
     return folder
 

@@ -85,11 +85,8 @@ def _list_differing(store: "Stored", stores: "list[Stored]") -> str:
         return (row.name, *(row.identity.get(name, "") for name in ABOUT))
 
     alike = [x.identity for x in stores if key(x) == key(store)]
-    return ", ".join(
-        f"{name} {value}"
-        for name, value in store.identity.items()
-        if len({identity.get(name) for identity in alike}) > 1
-    )
+    pairs = [(x, y) for x, y in store.identity.items() if len({of.get(x) for of in alike}) > 1]
+    return ", ".join(f"{name} {value}" for name, value in pairs)
 
 
 def _name_store(store: "Stored") -> str:

@@ -90,11 +90,8 @@ def read_remote(api: HfApi, repo_id: str, kind: str, revision: str = MAIN) -> Re
     head = str(info.sha)
     entries = api.list_repo_tree(repo_id, repo_type=kind, revision=head, recursive=True)
     # The Hub names the content of a large file by its SHA-256, any other by its git id.
-    files = {
-        entry.path: entry.lfs.sha256 if entry.lfs else entry.blob_id
-        for entry in entries
-        if isinstance(entry, RepoFile)
-    }
+    blobs = [x for x in entries if isinstance(x, RepoFile)]
+    files = {x.path: x.lfs.sha256 if x.lfs else x.blob_id for x in blobs}
     return Remote(bool(info.private), head, branch, files)
 
 

@@ -60,10 +60,9 @@ def tally_templates(table: pa.Table, place: str) -> TemplateCounts:
         collected.setdefault(str(relation), []).append(read_template(pairs))
     sizes = [len(texts) for texts in collected.values()]
     # Unread templates count in all numbers but this.
+    legible = ([text for text in texts if text] for texts in collected.values())
     distances = [
-        Levenshtein.distance(first, second)
-        for texts in collected.values()
-        for first, second in combinations([text for text in texts if text], 2)
+        Levenshtein.distance(*pair) for texts in legible for pair in combinations(texts, 2)
     ]
     ends, mean = (min(sizes), max(sizes)), fmean(sizes)
     distance = fmean(distances) if distances else None

@@ -141,11 +141,8 @@ def parse_aliases(contents: Mapping[str, bytes]) -> pl.DataFrame:
 
 def parse_lists(contents: Mapping[str, bytes]) -> pl.DataFrame:
     """Return LABELS of the authors' lists; a line has an id and a label."""
-    rows = [
-        (language, *line.split("\t"))
-        for language in LISTS
-        for line in contents.get(name_list(language), b"").decode("utf-8").splitlines()
-    ]
+    texts = ((x, contents.get(name_list(x), b"").decode("utf-8")) for x in LISTS)
+    rows = [(language, *line.split("\t")) for language, text in texts for line in text.splitlines()]
     return pl.DataFrame(rows, schema=LABELS, orient="row").filter(pl.col("label") != "")
 
 

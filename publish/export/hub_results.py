@@ -42,10 +42,8 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
         # Without `source` and `dataset.revision`: a run in a folder has no URL, and identifies its
         # data by hashes (in the signature), not by a commit.
         names = {"dataset_id": exported.dataset_id, "task_id": f"{exported.config}_{row.figure}"}
-        names |= {
-            "date": exported.scored.date().isoformat(),
-            "notes": "; ".join(filter(None, notes)),
-        }
+        day = exported.scored.date().isoformat()
+        names |= {"date": day, "notes": "; ".join(filter(None, notes))}
         entries.append(hub.EvalResultEntry(**names, value=row.value))
     if not entries:
         raise exported.no_figure()

@@ -120,9 +120,9 @@ def read_own_facts(path: Path, templates: files.TemplateTables) -> tuple[Facts, 
     names = sorted((*key, label) for key, (label, _) in labels.items())
     counts = {name: count for name, count in repairs.items() if count}
     triples = pl.DataFrame(sorted(facts), FACTS, orient="row")
-    named = pl.DataFrame(names, LABELS, orient="row")
+    names_of_ids = pl.DataFrame(names, LABELS, orient="row")
     wordings = select_templates(templates.texts, languages)
-    return Facts(triples, named, counts, templates=wordings), languages
+    return Facts(triples, names_of_ids, counts, templates=wordings), languages
 
 
 def select_templates(

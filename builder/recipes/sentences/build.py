@@ -174,8 +174,8 @@ def count_costs(inflected: Mapping[str, Inflected], numbers: Sequence[int]) -> p
         last = {number for number in part.candidates if is_last(open_slot(part.outcomes[number]))}
         rest = [set(peer.candidates) for name, peer in inflected.items() if name != language]
         translated = sum(outcome.status not in UNTRANSLATED for outcome in part.outcomes)
-        alone = len(set.intersection(*rest) - set(part.candidates))
-        of_language = (len(part.outcomes), translated, len(part.candidates), len(last), alone)
+        gain = len(set.intersection(*rest) - set(part.candidates))
+        of_language = (len(part.outcomes), translated, len(part.candidates), len(last), gain)
         lines.append((language, *of_language, len(numbers), len(last.intersection(numbers))))
     return pl.DataFrame(lines, COSTS, orient="row")
 
