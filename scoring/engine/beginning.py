@@ -46,10 +46,10 @@ class Beginning:
         self.ids = ids
 
     def _cut(self, n_tokens: int) -> None:
-        if all(type(layer) is DynamicLayer for layer in self.cache.layers):
+        if n_tokens and all(type(layer) is DynamicLayer for layer in self.cache.layers):
             keep_tokens(self.cache, slice(n_tokens))
             self.ids, self.states = self.ids[:n_tokens], self.states[: n_tokens // self.piece]
-        else:  # a recurrent state cannot be cut
+        else:  # a recurrent state cannot be cut, and an empty cache keeps its one row
             self.clear()
 
 

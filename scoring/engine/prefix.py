@@ -62,7 +62,8 @@ class Prefix(ForwardPath):
         self._beginning = Beginning()
 
     def forget(self) -> None:
-        """Forget the beginning that a later call could share."""
+        """Forget the inputs, and the beginning that a later call could share."""
+        self._lengths = {}
         self._beginning.clear()
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:

@@ -183,8 +183,9 @@ class Tree(ForwardPath):
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield the inputs in sorted order; the tokens that a batch adds are within the budget."""
-        rows = sorted(inputs)
-        shared = find_beginning(rows[0], rows[-1]) if rows else ()
+        rows = [*inputs]
+        shared = find_beginning(min(rows), max(rows)) if rows else ()
+        rows.sort(key=lambda row: row.ids[len(shared) :])  # what all have takes time to compare
         stack = Stack(lambda: min(budget(), MAX_NODES), self._beginning, shared)
         batch: list[Input] = []
         size = -len(shared)

@@ -71,9 +71,7 @@ class Trial:
 
     def reaches(self, path: ForwardPath, window: int) -> bool:
         """Return whether a path agrees beyond the attention window."""
-        trial = Trial(self._network, self.tokens, window + 2 * SHORT)
-        trial._tolerance = self._tolerance  # logits of long padded rows could fill the memory
-        return trial.agrees(path)
+        return Trial(self._network, self.tokens, window + 2 * SHORT).agrees(path)
 
     def _list_runnable(self, classes: Sequence[type[ForwardPath]]) -> Iterator[ForwardPath]:
         network = self._network
@@ -99,7 +97,7 @@ class Trial:
         crowd = make_crowd(self._network, self._plan, tokens) if path.crowded else None
         try:
             # A crowd takes three batches, so that all but the first begin behind cached tokens
-            budget = max(1, tokens // 2) if crowd else 10**9
+            budget = max(1, tokens // 2) if crowd else Full.tokens[1]
             logs = path.read_logs(self._plan, [*self._plan.reads], crowd, budget)
         except Exception as error:  # unsupported keywords fail differently in every class
             if not is_out_of_memory(error):

@@ -1,6 +1,7 @@
 """The engine's parts (tries, groups, budgets), compared with brute force."""
 
 import copy
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -243,16 +244,34 @@ def test_a_callback_may_run_other_inputs(kind, scorers, monkeypatch):
     )
 
 
-def test_only_the_ends_of_long_probes_are_read(scorers):
+@pytest.mark.parametrize("kind", ["llama", "bloom"])
+def test_tasks_with_other_beginnings_have_their_own_scores(kind, scorers, monkeypatch):
+    monkeypatch.setattr(Beginning, "piece", 4)
+    scorer, plans = scorers(kind), [Plan(), Plan(), Plan()]
+    few = (6, 6, 7), (6, 6, 8), (7, 7, 8), (7, 7, 9)
+    for plan, front in zip(plans, ((5,) * 9, (5,) * 4, ()), strict=True):
+        for ids in few:
+            plan.read(Input(front + ids), range(len(front), len(front) + 3), ids)
+    run = partial(scorer.engine.run, values=scorer.values, progress=lambda *_: None)
+    alone = [run(plan).tobytes() for plan in plans]
+    monkeypatch.setattr(scorer.engine, "shares", True)
+    together = [run(plan).tobytes() for plan in (*plans, *reversed(plans))]
+    scorer.engine.path.forget()
+    assert together == [*alone, *reversed(alone)]
+
+
+def test_long_probes_take_little_memory(scorers, monkeypatch):
     """All logits of a window of 4096 and 256,000 tokens would take 4 GB for each input."""
     network = scorers("llama").engine.network
     reads = make_probe(network, 200).reads
     assert {positions.stop for positions, *_ in reads.values()} == {len(x.ids) for x in reads}
     assert max(len(positions) for positions, *_ in reads.values()) == 70
+    monkeypatch.setattr(Full, "tokens", (0, 900))
     with mock.patch.object(Full, "states", wraps=Full(network).states) as states:
-        assert Trial(network, 64).reaches(Tree(network), 100)
-    batches = [call.args[1] for call in states.call_args_list]
-    assert all(len(batch) == 1 or max(x.length for x in batch) <= 70 for batch in batches)
+        assert Trial(network, 64, 200)._tolerance < 1e-3
+    sizes = [Full(network).size(call.args[1]) for call in states.call_args_list]
+    assert len(sizes) == 12 + 2  # each input alone, then together
+    assert max(sizes) <= 900
 
 
 @pytest.mark.parametrize("kind", ["mistral-8", "gemma2-8", "gemma3-8", "gpt-oss-8", "bloom"])
