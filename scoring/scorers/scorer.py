@@ -56,7 +56,7 @@ class Scorer(ABC):
 
     `plan` lists the tokens to read and the inputs to read them in; the engine runs the inputs.
     Each family has a subclass for BMLAMA. Other protocols override `plan`, `values` or `combine`
-    (see `SCORINGS`). Calls are independent of each other.
+    (see `SCORINGS`). Calls are independent of each other, but not of other threads' calls.
     """
 
     network: type[Network]  # runs models of this family
