@@ -17,7 +17,7 @@ MARK = "\ud800"  # a lone surrogate, which no tokenizer takes
 BLOCK = 1024  # characters: long texts may have a beginning of so many in common
 _OVERRIDES = ("__call__", "_encode_plus", "_convert_encoding")
 # Normalizers that change a character whatever is behind the next blank
-_LOCAL = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Precompiled", "BertNormalizer")
+_LOCAL = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Precompiled")
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _WHITE = ("WhitespaceSplit", "Whitespace", "BertPreTokenizer")
 # Patterns whose matches neither cross a blank behind a character nor look beyond it: a match is all
@@ -71,16 +71,19 @@ def splits_at_blanks(backend: Any) -> bool:
     except Exception:  # raised for a step in Python, which has no description
         return False
     marks = any(step["type"] == "Metaspace" and step["split"] for step in splitters)
+    white = any(step["type"] in _WHITE for step in splitters)
     local = all(
         step["type"] in _LOCAL
+        or (step["type"] == "BertNormalizer" and white and not marks)
         or (step["type"] == "Strip" and not step["strip_left"])
         or (step["type"] == "Replace" and step["pattern"] == {"Regex": " {2,}"} and marks)
         for step in normalizers
     )
+    seen = not any(step["type"] in ("ByteLevel", "Metaspace") for step in splitters[:-1])
     patterns = [_pattern_of(step) for step in splitters]
-    splits = marks or any(pattern in _WHITE or pattern.endswith(r"|\s+") for pattern in patterns)
+    splits = marks or white or any(pattern.endswith(r"|\s+") for pattern in patterns)
     dropout = getattr(backend.model, "dropout", None)
-    return local and splits and not dropout and all(map(_PATTERN.fullmatch, patterns))
+    return local and seen and splits and not dropout and all(map(_PATTERN.fullmatch, patterns))
 
 
 def _list_steps(part: Any) -> list[dict[str, Any]]:
@@ -123,17 +126,18 @@ def _join_words(
     rows = [(*front, *joined[head], *joined[rest], *behind) for head, rest in pairs]
     unsure = {word for word in words if word and not _ends_word(word)}
     if unsure:
-        heads = {head for head, _ in pairs if not unsure.isdisjoint(parts[head])}
-        rests = {rest for _, rest in pairs if not unsure.isdisjoint(parts[rest][:-1])}
-        whole = [k for k, (head, rest) in enumerate(pairs) if head in heads or rest in rests]
+        pieces = ([*parts[head], *parts[rest][:-1]] for head, rest in pairs)
+        whole = [k for k, row in enumerate(pieces) if not unsure.isdisjoint(row)]
         for k, row in zip(whole, _encode(backend, [texts[k] for k in whole], special), strict=True):
             rows[k] = row
     return rows
 
 
 def _ends_word(word: str) -> bool:
-    kinds = [unicodedata.category(x)[0] for x in (word[-1], word.strip()[:1] or " ")]
-    return kinds[0] in "LNPS" or (kinds[0] == "M" and kinds[1] != "M")
+    # A normalizer may make blanks of `▁` and U+FFFD, and nothing of a mark without a letter.
+    first, last = [unicodedata.category(x)[0] for x in (word.strip()[:1] or " ", word[-1])]
+    sure = last in "LNPS" or (last == "M" and first in "LNPS")
+    return sure and "▁" not in word and "\ufffd" not in word
 
 
 def _encode(backend: Any, texts: Iterable[str], special: bool) -> list[Ids]:

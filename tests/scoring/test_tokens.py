@@ -2,8 +2,11 @@
 
 import copy
 import random
+from io import BytesIO
 
 import pytest
+from sentencepiece import SentencePieceTrainer
+from sentencepiece.sentencepiece_model_pb2 import ModelProto
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, processors, trainers
 from tokenizers import pre_tokenizers as pre
 from transformers import PreTrainedTokenizerFast
@@ -59,6 +62,8 @@ WORDS += [
     "a\u0301",
     "❤\ufe0f",
     "😀",
+    "\ufffd",
+    "\u200d\u0301",
 ]
 GAPS = [" "] * 20 + ["  ", "\n", " \n", "\n ", "\t", " \t ", "\u3000", "\xa0", "\u200b", "", "-"]
 GAPS += ["\n\n", " \u0301", "\u0301 ", "\u0600 ", " \u0301 ", "¨ ", " ¨", "   ", " \ufe0f ", "▁ "]
@@ -77,12 +82,21 @@ def train(steps, normalizer=None, kind=BPE, post="$A", added=()):
     backend.pre_tokenizer = pre.Sequence(steps)
     if normalizer:
         backend.normalizer = normalizer
-    backend.train_from_iterator([*tiny.TEXT, "It's 10 and 1000 (years)...\n ab\n"] * 4, trainer)
+    backend.train_from_iterator([*tiny.TEXT, "It's 10 and 1000 (years)...\n ab  \n"] * 4, trainer)
     specials = [("<s>", 0), ("</s>", 1)]
     backend.post_processor = processors.TemplateProcessing(single=post, special_tokens=specials)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>")
     tokenizer.add_tokens([*added])
     return tokenizer
+
+
+def make_nmt():
+    """Return SentencePiece's own normalizer, which makes blanks of `▁` and U+FFFD."""
+    trained, options = BytesIO(), {"hard_vocab_limit": False, "minloglevel": 2}
+    SentencePieceTrainer.train(sentence_iterator=iter(tiny.TEXT), model_writer=trained, **options)
+    rules = ModelProto.FromString(trained.getvalue()).normalizer_spec.precompiled_charsmap
+    blanks = normalizers.Replace(Regex(" {2,}"), " ")
+    return normalizers.Sequence([normalizers.Precompiled(rules), blanks])
 
 
 def split(pattern, **options):
@@ -118,11 +132,17 @@ KINDS = {
             [GPT2], added=[AddedToken("<m>", lstrip=True), AddedToken("ab", single_word=True)]
         ),
     ),
+    "mT5": (True, lambda: train([pre.Metaspace()], make_nmt(), UNIGRAM, "$A </s>")),
+    "signs between blanks": (False, lambda: train([GPT2], normalizers.BertNormalizer())),
     "twice": (True, lambda: train([GPT2], post="<s> $A $A")),
     "a blank behind": (False, lambda: train([GPT2], added=[AddedToken("<m>", rstrip=True)])),
     "a blank inside": (False, lambda: train([GPT2], added=["of France"])),
     "BLOOM": (False, lambda: train(bytewise(BLOOM))),
     "a look ahead": (False, lambda: train(bytewise(r"\p{L}+(?= \p{L})|\s+"))),
+    "marks, then words": (
+        False,
+        lambda: train([pre.Metaspace(split=False), pre.WhitespaceSplit()], None, UNIGRAM),
+    ),
     "lines": (False, lambda: train(bytewise(r"[^\n]+|\s+"))),
     "no words": (False, lambda: train([pre.Metaspace(split=False)], XLMR, UNIGRAM)),
     "Gemma": (
