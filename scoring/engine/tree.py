@@ -16,7 +16,6 @@ from polyprobe.scoring.engine.windows import SLIDING, find_window
 
 MAX_NODES = 4096  # of a part: the work of attention grows with the square
 FULL = "full_attention"  # the layers without a window
-CHUNK = 1024  # sentences that are compared at once
 
 
 # Sentences are sorted by their ids, so those with the same prompt, or with the same first sub-words
@@ -232,11 +231,7 @@ class Tree(ForwardPath):
 
 def count_new(rows: Sequence[Input]) -> Iterator[tuple[Input, int]]:
     """Yield sorted inputs, each with the number of tokens that the one before does not have."""
-    for start in range(0, len(rows), CHUNK):
-        before = min(start, 1)
-        part = rows[start - before : start + CHUNK]
-        front = count_common(part[0].ids, part[-1].ids)
-        lengths, _, shared = align([row.ids[front:] for row in part])
-        new = lengths - shared
-        new[0] += front
-        yield from zip(part[before:], new[before:].tolist(), strict=True)
+    before: Ids = ()
+    for row in rows:
+        yield row, len(row.ids) - count_common(before, row.ids)
+        before = row.ids

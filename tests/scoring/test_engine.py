@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polyprobe.schema.columns import SENTENCE_START
-from polyprobe.scoring.engine import engine, tree
+from polyprobe.scoring.engine import engine
 from polyprobe.scoring.engine.beginning import Beginning, find_beginning
 from polyprobe.scoring.engine.forward import (
     Full,
@@ -34,8 +34,8 @@ SOURCED = st.sets(st.tuples(IDS, st.sampled_from([(7,), (8, 9)])), min_size=1, m
 )
 
 
-@given(INPUTS, st.integers(1, 12))
-def test_a_trie_has_a_node_a_distinct_beginning_and_its_mask_the_ancestors(inputs, chunk):
+@given(INPUTS)
+def test_a_trie_has_a_node_a_distinct_beginning_and_its_mask_the_ancestors(inputs):
     rows = sorted(inputs)
     beginnings = sorted({row.ids[: k + 1] for row in rows for k in range(len(row.ids))})
     trie, n = Trie(rows), len(beginnings)
@@ -49,8 +49,7 @@ def test_a_trie_has_a_node_a_distinct_beginning_and_its_mask_the_ancestors(input
         assert [beginnings[node] for node in path] == [row.ids[: k + 1] for k in depths]
         for depth, node in enumerate(path):
             assert seen[node].nonzero().flatten().tolist() == path[: depth + 1]
-    with mock.patch.object(tree, "CHUNK", chunk):
-        sizes = dict(count_new(rows))
+    sizes = dict(count_new(rows))
     assert [*sizes] == rows
     assert [*np.cumsum([*sizes.values()])] == [len(Trie(rows[: k + 1])) for k in range(len(rows))]
 
