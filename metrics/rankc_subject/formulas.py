@@ -129,8 +129,7 @@ def compare_subjects(
         if size <= 1 or not len(pairs[0]):
             continue
         curves, scale, rest = make_curves(size, weights)
-        if choices:
-            scale, rest = np.ones(1), 0.0
+        scale, rest = (np.ones(1), 0.0) if choices else (scale, rest)
         if with_parts:
             labels = codes[queries], numbers[queries]
             learnt = _learn_depths(languages, donors, items, right[items], labels, choices)

@@ -27,23 +27,33 @@ class Beginning:
         self.cache: Any = None
 
     def run(self, network: Network, ids: Ids, new_cache: Callable[[], Any]) -> None:
-        """Run what is not known of these tokens, a multiple of `piece`."""
-        known = count_common(self.ids, ids) // self.piece * self.piece
-        if known < len(self.ids):
-            self._cut(known)
+        """Run the whole pieces of these tokens that are not known."""
+        ids = ids[: len(ids) // self.piece * self.piece]
+        n_known = count_common(self.ids, ids) // self.piece * self.piece
+        if n_known < len(self.ids):
+            self._cut(n_known)
         try:
             for start in range(len(self.ids), len(ids), self.piece):
-                output = network.run(
-                    input_ids=network.ids([ids[start : start + self.piece]]),
-                    past_key_values=new_cache() if self.cache is None else self.cache,
-                    use_cache=True,
-                )
-                self.cache = output.past_key_values
-                self.states.append(output[0])
+                self._add(network, ids[start : start + self.piece], new_cache)
         except BaseException:
             self.clear()  # some layers may be ahead of others
             raise
-        self.ids = ids
+
+    def extend(self, network: Network, ids: Ids) -> "Beginning":
+        """Return a copy that has all these tokens, whose whole pieces it has."""
+        longer = copy.deepcopy(self)
+        if len(ids) > len(self.ids):
+            longer._add(network, ids[len(self.ids) :], lambda: None)
+        return longer
+
+    def _add(self, network: Network, ids: Ids, new_cache: Callable[[], Any]) -> None:
+        output = network.run(
+            input_ids=network.ids([ids]),
+            past_key_values=new_cache() if self.cache is None else self.cache,
+            use_cache=True,
+        )
+        self.ids, self.cache = self.ids + ids, output.past_key_values
+        self.states.append(output[0])
 
     def _cut(self, n_tokens: int) -> None:
         if n_tokens and all(type(layer) is DynamicLayer for layer in self.cache.layers):
@@ -62,14 +72,12 @@ def keep_tokens(cache: Any, tokens: Tensor | slice) -> None:
 
 
 def find_beginning(first: Input, last: Input) -> Ids:
-    """Return whole pieces that inputs begin with, and that none consists of; given the outer two.
+    """Return what inputs begin with, given the outer two in sorted order, which share no more.
 
-    In sorted order these share what all share.
+    It is a piece or more, and none of the inputs.
     """
-    if first.source:
-        return ()
     shared = min(count_common(first.ids, last.ids), len(first.ids) - 1)
-    return first.ids[: shared // Beginning.piece * Beginning.piece]
+    return () if first.source or shared < Beginning.piece else first.ids[:shared]
 
 
 def copy_cache(cache: Any, rows: Tensor) -> Any:

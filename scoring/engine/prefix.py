@@ -59,12 +59,13 @@ class Prefix(ForwardPath):
         super().__init__(network)
         self._lengths: dict[Input, int] = {}  # of the groups that `batches` last made
         self._shared = 0  # tokens of the beginning of all inputs of a batch, while it is run
-        self._beginning = Beginning()
+        self._beginning, self._extended = Beginning(), Beginning()
 
     def forget(self) -> None:
         """Forget the inputs, and the beginning that a later call could share."""
         self._lengths = {}
         self._beginning.clear()
+        self._extended.clear()
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield groups of inputs; groups of similar shape share a batch."""
@@ -76,11 +77,12 @@ class Prefix(ForwardPath):
         try:
             for rows in families.values():
                 self._shared = len(find_beginning(min(rows), max(rows)))
-                groups = group_inputs(rows)
+                groups = group_inputs(rows, self._shared)
                 self._lengths |= {row: group.length for group in groups for row in group.rows}
-                yield from self._join([x._replace(shared=self._shared) for x in groups], budget)
+                yield from self._join(groups, budget)
         finally:
             self._shared = 0
+            self._extended.clear()
 
     def _join(self, groups: list[PrefixGroup], budget: Callable[[], int]) -> Iterator[list[Input]]:
         batch: list[Input] = []
@@ -110,8 +112,10 @@ class Prefix(ForwardPath):
         usable = 0 if torch.is_grad_enabled() else self._shared  # weights change between batches
         groups = sorted(self._groups(batch, usable), key=lambda g: g.length)
         shared = groups[0].shared
-        self._beginning.run(self.network, batch[0].ids[:shared], lambda: None)
-        outputs = [states[0] for states in self._beginning.states]
+        if self._extended.ids != (beginning := batch[0].ids[:shared]):
+            self._beginning.run(self.network, beginning, lambda: None)
+            self._extended = self._beginning.extend(self.network, beginning)
+        outputs = [states[0] for states in self._extended.states]
         numbers: dict[tuple[Ids, Ids], int] = {}
         by_length = groupby(groups, key=lambda g: g.length)
         for states, rows in (run for _, same in by_length for run in self._run(list(same))):
@@ -148,7 +152,7 @@ class Prefix(ForwardPath):
         length, shared = groups[0].length, groups[0].shared
         ends = [(k, row) for k, group in enumerate(groups) for row in group.leaves]
         encoded = self.network.encode(fronts)
-        cache = copy_cache(self._beginning.cache, torch.zeros(len(fronts), dtype=torch.long))
+        cache = copy_cache(self._extended.cache, torch.zeros(len(fronts), dtype=torch.long))
         if length > shared:
             ids = self.network.ids([row.ids[shared:length] for row in fronts])
             output = self.network.run(
@@ -169,30 +173,31 @@ class Prefix(ForwardPath):
         yield output[0], [(row, length) for _, row in ends]
 
 
-def group_inputs(inputs: Iterable[Input]) -> list[PrefixGroup]:
-    """Group inputs that share much of their beginning."""
+def group_inputs(inputs: Iterable[Input], shared: int = 0) -> list[PrefixGroup]:
+    """Group inputs that share much of what is behind the ids that all of them share."""
     # Each input joins the group before it in sorted order, unless that group and a new one of this
     # input and the next would save more tokens. Groups of an encoder-decoder have one source each.
     rows = sorted(inputs, key=lambda row: (row.source, row.ids))
     groups: list[PrefixGroup] = []
     for row, following in zip_longest(rows, rows[1:]):
-        after = _common(row, following) if following else 0
+        after = _common(row, following) if following else shared
         if groups and _joins(groups[-1], row, after):
             last = groups.pop()
-            groups.append(PrefixGroup(_common(last.rows[0], row, last.length), [*last.rows, row]))
+            length = _common(last.rows[0], row, last.length)
+            groups.append(PrefixGroup(length, [*last.rows, row], shared))
         else:
-            groups.append(PrefixGroup(len(row.ids), [row]))
+            groups.append(PrefixGroup(len(row.ids), [row], shared))
     return groups
 
 
 def _joins(last: PrefixGroup, row: Input, after: int) -> bool:
-    common = _common(last.rows[0], row, last.length)
+    common = _common(last.rows[0], row, last.length) - last.shared
     if not common or row.source:  # the encoder runs once for a group
         return common > 0
-    n = len(last.rows)
+    n, after = len(last.rows), after - last.shared
     # Tokens that a cache saves: n rows of a group save n - 1 times its prefix.
     together = max(n * common, (n + 1) * min(common, after))
-    return together >= (n - 1) * last.length + after
+    return together >= (n - 1) * (last.length - last.shared) + after
 
 
 def _common(first: Input, second: Input, limit: int | None = None) -> int:

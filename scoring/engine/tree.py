@@ -105,9 +105,9 @@ class Stack:
                 keys = np.concatenate([keys, nodes])
                 states.append(run_nodes(network, trie, keys, len(nodes), self._cache))
                 # The ancestors of the next node, or those of the last one and itself
-                kept = np.flatnonzero(trie.ends[keys] > min(start, len(trie) - 1))
-                keep_tokens(self._cache, torch.tensor(kept))
-                keys = keys[kept]
+                places = np.flatnonzero(trie.ends[keys] > min(start, len(trie) - 1))
+                keep_tokens(self._cache, torch.tensor(places))
+                keys = keys[places]
         except BaseException:
             self._cache = None  # some layers may be ahead of others
             raise
@@ -158,9 +158,11 @@ def add_window(network: Network, mask: Tensor, depths: np.ndarray) -> Any:
         return mask
     places = torch.tensor(depths, device=mask.device)
     far = places[-mask.shape[2] :, None] - places >= window
-    near = mask.masked_fill(far, torch.finfo(mask.dtype).min)
+    windowed = mask.masked_fill(far, torch.finfo(mask.dtype).min)
     kinds = getattr(config, "layer_types", None)
-    return near if kinds is None else {x: mask if x == FULL else near for x in {*kinds, FULL}}
+    if kinds is None:
+        return windowed
+    return {kind: mask if kind == FULL else windowed for kind in {*kinds, FULL}}
 
 
 class Tree(ForwardPath):
