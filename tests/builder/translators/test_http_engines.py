@@ -165,7 +165,7 @@ def test_translators_are_made_from_the_text_of_options(server, monkeypatch):
         ("openai", {"model": "m", "temperature": "nan"}, "'nan' for temperature .* expected"),
         ("apertium", {"timeout": "inf"}, "'inf' for timeout .* expected"),
         ("openai", {"model": "m", "base_url": "localhost:1"}, "invalid address of openai"),
-        ("openai", {"model": "m", "examples": "file"}, "cannot read examples=file: No such file"),
+        ("openai", {"model": "m", "examples": "file"}, "cannot read examples file: No such file"),
         ("googletrans", {"per_second": "many"}, "'many' for per_second .* a number above 0"),
         ("googletrans", {"concurrency": "0"}, "'0' for concurrency .* whole number above 0"),
         (
