@@ -13,20 +13,24 @@ from polyprobe.scoring.engine.forward import Ids, Input, Network, count_common
 # It is run alone and in pieces from its start, so that its bits depend on nothing behind it: a
 # later task of a run gets the same scores whether it finds the beginning here or runs it again.
 class Beginning:
-    """The tokens of a beginning, their states, [1, tokens, width], and their cache."""
+    """The tokens of a beginning, their states, [1, tokens, width], and their cache.
+
+    `new_cache` makes an empty cache; without one the model makes its own.
+    """
 
     piece = 256  # tokens that are run at once
 
-    def __init__(self) -> None:
+    def __init__(self, new_cache: Callable[[], Any] | None = None) -> None:
+        self._new_cache = new_cache
         self.clear()
 
     def clear(self) -> None:
         """Forget the tokens."""
         self.ids: Ids = ()
         self.states: list[Tensor] = []
-        self.cache: Any = None
+        self.cache: Any = None if self._new_cache is None else self._new_cache()
 
-    def run(self, network: Network, ids: Ids, new_cache: Callable[[], Any]) -> None:
+    def run(self, network: Network, ids: Ids) -> None:
         """Run the whole pieces of these tokens that are not known."""
         ids = ids[: len(ids) // self.piece * self.piece]
         n_known = count_common(self.ids, ids) // self.piece * self.piece
@@ -34,7 +38,7 @@ class Beginning:
             self._cut(n_known)
         try:
             for start in range(len(self.ids), len(ids), self.piece):
-                self._add(network, ids[start : start + self.piece], new_cache)
+                self._add(network, ids[start : start + self.piece])
         except BaseException:
             self.clear()  # some layers may be ahead of others
             raise
@@ -43,15 +47,12 @@ class Beginning:
         """Return a copy that has all these tokens, whose whole pieces it has."""
         longer = copy.deepcopy(self)
         if len(ids) > len(self.ids):
-            longer._add(network, ids[len(self.ids) :], lambda: None)
+            longer._add(network, ids[len(self.ids) :])
         return longer
 
-    def _add(self, network: Network, ids: Ids, new_cache: Callable[[], Any]) -> None:
-        output = network.run(
-            input_ids=network.ids([ids]),
-            past_key_values=new_cache() if self.cache is None else self.cache,
-            use_cache=True,
-        )
+    def _add(self, network: Network, ids: Ids) -> None:
+        inputs = {"input_ids": network.ids([ids]), "past_key_values": self.cache}
+        output = network.run(**inputs, use_cache=True)
         self.ids, self.cache = self.ids + ids, output.past_key_values
         self.states.append(output[0])
 

@@ -71,8 +71,8 @@ class Prefix(ForwardPath):
         """Yield groups of inputs; groups of similar shape share a batch."""
         families: dict[Ids, list[Input]] = {}  # inputs that begin with the same piece
         for row in inputs:
-            is_long = len(row.ids) > Beginning.piece and not row.source
-            families.setdefault(row.ids[: Beginning.piece * is_long], []).append(row)
+            is_short = row.source or len(row.ids) <= Beginning.piece
+            families.setdefault(() if is_short else row.ids[: Beginning.piece], []).append(row)
         self._lengths = {}
         try:
             for rows in families.values():
@@ -113,7 +113,7 @@ class Prefix(ForwardPath):
         groups = sorted(self._groups(batch, usable), key=lambda g: g.length)
         shared = groups[0].shared
         if self._extended.ids != (beginning := batch[0].ids[:shared]):
-            self._beginning.run(self.network, beginning, lambda: None)
+            self._beginning.run(self.network, beginning)
             self._extended = self._beginning.extend(self.network, beginning)
         outputs = [states[0] for states in self._extended.states]
         numbers: dict[tuple[Ids, Ids], int] = {}

@@ -85,9 +85,9 @@ class Stack:
 
     def _start(self, network: Network) -> None:
         beginning = self._beginning
-        beginning.run(network, self._shared, DynamicCache)
+        beginning.run(network, self._shared)
         self._ids, self._states = beginning.ids, [x[0] for x in beginning.states]
-        self._cache = copy.deepcopy(beginning.cache) if self._ids else DynamicCache()
+        self._cache = copy.deepcopy(beginning.cache)
 
     def run(self, network: Network, trie: Trie, first: Ids, last: Ids) -> Tensor:
         """Return the states of all nodes, [nodes, width]; `first` and `last` are the outer rows."""
@@ -176,7 +176,7 @@ class Tree(ForwardPath):
     def __init__(self, network: Network) -> None:
         super().__init__(network)
         self._stack: Stack | None = None  # of the batch that `batches` yields
-        self._beginning = Beginning()
+        self._beginning = Beginning(DynamicCache)
 
     def forget(self) -> None:
         """Forget the tokens that a later call could share."""
@@ -221,7 +221,7 @@ class Tree(ForwardPath):
         if torch.is_grad_enabled():  # weights may change between batches
             states = run_nodes(self.network, trie, np.arange(len(trie)), len(trie), None)
         else:
-            stack = self._stack or Stack(lambda: MAX_NODES, Beginning())
+            stack = self._stack or Stack(lambda: MAX_NODES, Beginning(DynamicCache))
             states = stack.run(self.network, trie, rows[0].ids, rows[-1].ids)
         positions = [plan.reads[row].positions for row in batch]
         counts = [*map(len, positions)]

@@ -23,7 +23,8 @@ def find_window(config: Any, names: Sequence[str] = WINDOWS) -> int | None:
     config = config.get_text_config()
     rope = getattr(config, "rope_parameters", None) or {}
     sizes = [getattr(config, name, None) for name in names]
-    sizes += [rope.get(STRETCHED)] * (rope.get("rope_type") in KINDS)
+    if rope.get("rope_type") in KINDS:
+        sizes.append(rope.get(STRETCHED))
     if getattr(config, "use_sliding_window", True) is False:
         return None
     return min((size for size in sizes if isinstance(size, int) and size > 0), default=None)

@@ -95,10 +95,9 @@ def join_context(text: str) -> str:
     return text.replace(SENTENCE_START, "")
 
 
-def only_unknown(pieces: Ids, tokenizer: Any) -> bool:
-    """Return whether all pieces except boundaries are unknown tokens, and at least one is."""
-    if tokenizer.unk_token_id not in pieces:
-        return False
-    names = tokenizer.convert_ids_to_tokens(list(pieces))
-    pairs = zip(names, pieces, strict=True)
-    return all(n == BOUNDARY or p == tokenizer.unk_token_id for n, p in pairs)
+def find_unknown(pieces: Mapping[str, Ids], tokenizer: Any) -> set[str]:
+    """Find the candidates with an unknown token and no other one but boundaries."""
+    unknown = getattr(tokenizer, "unk_token_id", None)  # a chat server has no tokenizer
+    rests = {c: {*ids} - {unknown} for c, ids in pieces.items() if unknown in ids}
+    names = {c: tokenizer.convert_ids_to_tokens([*rest]) for c, rest in rests.items()}
+    return {candidate for candidate, rest in names.items() if {*rest} <= {BOUNDARY}}

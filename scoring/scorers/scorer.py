@@ -17,7 +17,7 @@ from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.system.devices import without_collector
 from polyprobe.system.messages import PolyprobeError
 
-from .queries import Queries, list_queries, only_unknown
+from .queries import Queries, find_unknown, list_queries
 
 # The number of logits that fit into a CPU's cache while they are normalised.
 CACHED = 2**20
@@ -120,9 +120,7 @@ class Scorer(ABC):
         numbers = self.plan(plan, queries)
         if self.tokenizer is not None:  # a chat server has its own
             self.check_inputs(plan)
-        unknown_id = getattr(self.tokenizer, "unk_token_id", None)
-        doubtful = [c for c, ids in queries.pieces.items() if unknown_id in ids]
-        lost = {c for c in doubtful if only_unknown(queries.pieces[c], self.tokenizer)}
+        lost = find_unknown(queries.pieces, self.tokenizer)
         rows = enumerate(candidates) if lost else ()
         unknown = [(q, k) for q, row in rows for k, c in enumerate(row) if c in lost]
         return Prepared(plan, numbers, candidates, unknown)

@@ -4,32 +4,24 @@ import pytest
 import torch
 import transformers.integrations.accelerate as loading
 from peft import LoraConfig, get_peft_model
-from transformers import (
-    AutoModelForCausalLM,
-    AutoModelForMaskedLM,
-    AutoModelForSeq2SeqLM,
-    AutoTokenizer,
-)
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain
+from tests.scoring.protocols import KINDS as FAMILIES
+from tests.scoring.protocols import PLAIN
 
 PROMPTS = ["Paris and [Y] are cities in Europe.", "Paris is [Y]."]
 CANDIDATES = [["Berlin", "Paris", "Europe"], ["Berlin", "in Europe"]]
-KINDS = {
-    "llama": (AutoModelForCausalLM, plain.causal),
-    "gpt2": (AutoModelForCausalLM, plain.causal),
-    "bert": (AutoModelForMaskedLM, plain.masked),
-    "t5": (AutoModelForSeq2SeqLM, plain.seq2seq),
-}
+KINDS = ("llama", "gpt2", "bert", "t5")
 
 
 def save_shards(kind, folder):
     tiny.save_model(kind, folder)
-    model = KINDS[kind][0].from_pretrained(folder).eval()
+    model = tiny.KINDS[kind][0].from_pretrained(folder).eval()
     (folder / "model.safetensors").unlink()
     model.save_pretrained(folder, max_shard_size=100_000)
     assert len([*folder.glob("model-*.safetensors")]) > 1
@@ -43,7 +35,7 @@ def small_memory(monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_are_those_of_the_whole_model(kind, small_memory, tmp_path):
-    model, definition = save_shards(kind, tmp_path), KINDS[kind][1]
+    model, definition = save_shards(kind, tmp_path), PLAIN["bmlama", FAMILIES[kind]]
     scorer = load_scorer(str(tmp_path), device_map="auto")
     assert "disk" in scorer.model.hf_device_map.values()
     assert any(

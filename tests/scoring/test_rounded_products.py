@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch.nn.functional import linear
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 from transformers.pytorch_utils import Conv1D
 
 from polyprobe.eval import evaluate_model, load_scorer
@@ -13,15 +12,12 @@ from polyprobe.scoring.engine.kernels import Kernels
 from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain
+from tests.scoring.protocols import KINDS as FAMILIES
+from tests.scoring.protocols import PLAIN
 
 PROMPTS = ["The capital of France is [Y].", "Paris and [Y] are cities in Europe."]
 CANDIDATES = [["Paris", "Berlin", "Rome"], ["Berlin", "Paris is"]]
-KINDS = {
-    "llama": (AutoModelForCausalLM, plain.causal),
-    "gpt2": (AutoModelForCausalLM, plain.causal),
-    "bert": (AutoModelForMaskedLM, plain.masked),
-    "t5": (AutoModelForSeq2SeqLM, plain.seq2seq),
-}
+KINDS = ("llama", "gpt2", "bert", "t5")
 
 
 def round_products(model):
@@ -41,7 +37,7 @@ def round_products(model):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_are_those_of_layers_that_round(kind, tmp_path):
-    auto, definition = KINDS[kind]
+    auto, definition = tiny.KINDS[kind][0], PLAIN["bmlama", FAMILIES[kind]]
     folder = str(tiny.save_model(kind, tmp_path))
     model = round_products(auto.from_pretrained(folder))
     scorer, full = load_scorer(folder, product="bfloat16"), load_scorer(folder)
