@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from transformers import AutoTokenizer
 
+from polyprobe.eval.donors import deal_donors
 from polyprobe.schema.run.rows import choose_examples, choose_rows
 from polyprobe.scoring.scorers.shots import Shots, write_example
 
@@ -57,13 +58,15 @@ def measure(setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]
 
 
 def list_cases(setting: Setting, language: str) -> Iterator[Case]:
-    """Yield the rows of a language behind a system message, behind examples, and as letters."""
+    """Yield rows behind a system message, with second questions, behind examples, as letters."""
     table = read_rows(setting, language)
     for size in SIZES[language]:
         asked = choose_rows(table, sample=setting.rows or SAMPLE.get(size, DEFAULT_SAMPLE))
         context = write_context(table, {*asked}, size, setting.models / MODEL) if size else ""
         rows = to_rows(table.take(asked), context)
         yield Case(f"system message, {size}" if size else "none", "causal", rows)
+        if not size:
+            yield Case("second questions", "causal", add_second_questions(table, asked))
     several = pc.value_counts(table["relation"]).sort(by="counts", order="descending")
     table = table.filter(pc.is_in(table["relation"], several.field("values")[:RELATIONS]))
     shots = Shots(*choose_examples(table, SimpleNamespace(relations=None, exclude=None), SHOTS))
@@ -80,6 +83,15 @@ def list_cases(setting: Setting, language: str) -> Iterator[Case]:
 def read_rows(setting: Setting, language: str) -> pa.Table:
     """Return all rows of a language."""
     return pq.read_table(setting.dataset / "data" / CONFIG / f"{language}.parquet")
+
+
+def add_second_questions(table: pa.Table, asked: list[int]) -> Rows:
+    """Return rows, each with its candidates in the donor's sentence too."""
+    donors = deal_donors(table).rows
+    places = [(row, x) for row in asked for x in (row, donors[row]) if x is not None]
+    prompts = table["prompt"].take([place for _, place in places])
+    candidates = table["candidates"].take([row for row, _ in places])
+    return Rows(prompts.to_pylist(), candidates.to_pylist())
 
 
 def write_context(table: pa.Table, asked: set[int], size: int, model: Path) -> str:

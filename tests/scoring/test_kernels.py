@@ -160,8 +160,8 @@ def test_without_the_operator_products_are_torchs(scorer, monkeypatch):
     assert not scorer.engine.fix_product("onednn")
     assert scorer.engine.fix_product("torch")
     message = (
-        "--product onednn needs a float32 model on a CPU for which torch has it, and the same "
-        "scores; use --product torch"
+        "--product onednn needs a float32 model on a CPU for which torch has it, and "
+        "scores equal to its own; use --product torch"
     )
     with pytest.raises(PolyprobeError, match=message):
         load_scorer(scorer.model, tokenizer=scorer.tokenizer, product="onednn")
