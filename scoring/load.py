@@ -396,7 +396,7 @@ def _engage(
     if options.product and not scorer.engine.fix_product(options.product):
         place = "" if options.product == HALF else " on a CPU for which torch has it"
         raise PolyprobeError(
-            f"--product {options.product} needs a float32 model{place}, and scores equal to its own; "
-            f"use --product {PRODUCTS[0]}"
+            f"--product {options.product} needs a float32 model{place}, and scores equal to its "
+            f"own; use --product {PRODUCTS[0]}"
         )
     return scorer
