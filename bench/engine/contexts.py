@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 from transformers import AutoTokenizer
 
 from polyprobe.eval.donors import deal_donors
+from polyprobe.eval.questions import annotate
+from polyprobe.eval.work.fill import queries_of
 from polyprobe.schema.run.rows import choose_examples, choose_rows
 from polyprobe.scoring.scorers.shots import Shots, write_example
 
@@ -66,7 +68,9 @@ def list_cases(setting: Setting, language: str) -> Iterator[Case]:
         rows = to_rows(table.take(asked), context)
         yield Case(f"system message, {size}" if size else "none", "causal", rows)
         if not size:
-            yield Case("second questions", "causal", add_second_questions(table, asked))
+            [both] = annotate({language: table}, deal_donors(table), asked).values()
+            prompts, candidates = map(list, zip(*queries_of(both), strict=True))
+            yield Case("second questions", "causal", Rows(prompts, candidates))
     several = pc.value_counts(table["relation"]).sort(by="counts", order="descending")
     table = table.filter(pc.is_in(table["relation"], several.field("values")[:RELATIONS]))
     shots = Shots(*choose_examples(table, SimpleNamespace(relations=None, exclude=None), SHOTS))
@@ -83,15 +87,6 @@ def list_cases(setting: Setting, language: str) -> Iterator[Case]:
 def read_rows(setting: Setting, language: str) -> pa.Table:
     """Return all rows of a language."""
     return pq.read_table(setting.dataset / "data" / CONFIG / f"{language}.parquet")
-
-
-def add_second_questions(table: pa.Table, asked: list[int]) -> Rows:
-    """Return rows, each with its candidates in the donor's sentence too."""
-    donors = deal_donors(table).rows
-    places = [(row, x) for row in asked for x in (row, donors[row]) if x is not None]
-    prompts = table["prompt"].take([place for _, place in places])
-    candidates = table["candidates"].take([row for row, _ in places])
-    return Rows(prompts.to_pylist(), candidates.to_pylist())
 
 
 def write_context(table: pa.Table, asked: set[int], size: int, model: Path) -> str:
