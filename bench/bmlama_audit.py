@@ -17,7 +17,7 @@ from polyprobe.builder.audit import Audit, audit_tables
 from polyprobe.builder.audit.report import find_pair
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import list_recipe_configs
-from polyprobe.builder.recipes.bmlama.card import AUDIT
+from polyprobe.builder.recipes.bmlama import AUDIT
 
 
 class AuditLine(NamedTuple):

@@ -24,9 +24,8 @@ with explain_missing_extras("building"):
     from .language import add_language
     from .output import folder as disk
     from .output.config import read_parquet
-    from .recipes import balanced, own
+    from .recipes import balanced, own, sentences
     from .recipes.balanced.material import gather, trace_costs
-    from .recipes.sentences import build as sentences
 
 
 @check_arguments

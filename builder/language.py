@@ -22,7 +22,7 @@ from .audit.checks import CHECKS
 from .audit.split import make_splits
 from .facts import SUBJECT, files
 from .facts.truths import occurs
-from .output.tables import render_text
+from .output.card import render_text
 from .recipes import RECIPES, choose_configs, load_recipe
 
 HELP = ("en", "es", "fr")  # languages whose labels are beside the cells to fill in

@@ -11,9 +11,8 @@ from polyprobe.builder.facts.truths import SYMMETRIC
 from polyprobe.system.options import check_arguments
 
 from .baseline import Baseline, find_baselines
-from .ceiling import SEED, Ceiling, compute_ceiling
 from .checks import CHECKS, compare_labels, count_positions
-from .parallel import Judged, judge_language
+from .parallel import SEED, Ceiling, Judged, compute_ceiling, judge_language
 from .split import Split, find_ids, hash_splits, make_splits
 
 

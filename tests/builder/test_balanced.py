@@ -15,12 +15,12 @@ from polyprobe.builder.build import build_balanced
 from polyprobe.builder.facts import Fact
 from polyprobe.builder.facts.truths import CorrectAnswers, Knowledge
 from polyprobe.builder.recipes import balanced
-from polyprobe.builder.recipes.balanced import material
-from polyprobe.builder.recipes.balanced.material import trace_costs
-from polyprobe.builder.recipes.balanced.rows import (
+from polyprobe.builder.recipes.balanced import (
     draw_relation,
+    material,
     place_answer,
 )
+from polyprobe.builder.recipes.balanced.material import trace_costs
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from polyprobe.builder.recipes.bmlama import card as bmlama_card
+from polyprobe.builder.recipes.bmlama import AUDIT
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.bmlama import linked as names
 from polyprobe.builder.sources.bmlama.files import list_paths, list_replacements
@@ -169,7 +169,7 @@ def test_no_template_is_in_two_files():
 
 
 def test_the_card_counts_the_replaced_templates(published):
-    card = bmlama_card.AUDIT.with_name("card.md").read_text(encoding="utf-8")
+    card = AUDIT.with_name("card.md").read_text(encoding="utf-8")
     of_both = [sum(map(len, list_tables(name).values())) for name in FILES]
     all_templates = len(set(published["17"]) | set(published["53"]))
     assert f"Of {all_templates:,} published templates, {sum(of_both)} are replaced" in card

@@ -11,11 +11,10 @@ from huggingface_hub import DatasetCard
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.output import card as benchmark
-from polyprobe.builder.output.card import render_card, size_category
+from polyprobe.builder.output.card import DESCRIPTIONS, render_card, size_category
 from polyprobe.builder.output.config import Config as CardConfig
 from polyprobe.builder.output.config import SplitSize, read_config
 from polyprobe.builder.output.folder import is_built, list_versions
-from polyprobe.builder.output.tables import DESCRIPTIONS
 from polyprobe.builder.recipes import RECIPES, list_recipe_configs, load_recipe
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.schema.columns import RELEASED, REPAIRED, SCHEMA, SENTENCES

@@ -21,8 +21,7 @@ from polyprobe.builder.audit.checks import CHECKS
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.facts.labels import mend, simplify
 from polyprobe.builder.facts.truths import learn
-from polyprobe.builder.recipes.bmlama import card as bmlama_card
-from polyprobe.builder.recipes.bmlama import write_traditional
+from polyprobe.builder.recipes.bmlama import SECOND, VERDICTS, read_audit, write_traditional
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.bmlama.files import PUBLISHED
@@ -297,7 +296,7 @@ def test_the_cards_audit_is_what_the_audit_finds(bmlama, config):
     paths = sorted((bmlama / "data" / config).iterdir())
     audit = audit_tables({p.stem: pq.read_table(p) for p in paths}, f"bmlama/{config}")
     found = summarize_audit(config, audit)
-    expected = bmlama_card.read_audit().filter(config=config)
+    expected = read_audit().filter(config=config)
     assert found == list(map(AuditLine._make, expected.iter_rows()))
     if config in PUBLISHED:
         return
@@ -329,7 +328,7 @@ def test_traditional_rows_are_those_of_the_simplified_ones(tables, config):
 
 def test_verdicts_are_on_the_hundred_candidates_that_the_hash_draws(tables, first):
     verdicts = defaultdict(list)
-    text = bmlama_card.VERDICTS.read_text(encoding="utf-8")
+    text = VERDICTS.read_text(encoding="utf-8")
     for row in csv.DictReader(io.StringIO(text)):
         verdicts[row["language"]].append((row["published_row"], row["candidate_id"]))
         assert row["verdict"] in ("right", "wrong")
@@ -399,7 +398,7 @@ def test_the_card_has_the_shares_of_entries(bmlama, tables):
 
 
 def test_second_answers_were_sought_in_the_rows_that_the_hash_draws_and_barred(tables, first):
-    text = bmlama_card.SECOND.read_text(encoding="utf-8")
+    text = SECOND.read_text(encoding="utf-8")
     verdicts = list(csv.DictReader(io.StringIO(text)))
     published, repaired = tables["17"]["en"], first["17-repaired-1"]["en"]
     asked = zip(published["fact_id"], published["relation"], strict=True)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from polyprobe.builder.output.tables import relations_table
+from polyprobe.builder.output.card import relations_table
 from polyprobe.report.page import examples
 from polyprobe.report.page.examples import (
     KINDS,

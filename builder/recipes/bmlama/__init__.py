@@ -1,19 +1,21 @@
-"""Build BMLAMA: the published rows, and repaired rows with parallel, unambiguous candidates."""
+"""Build BMLAMA: published rows, repaired ones with parallel, unambiguous candidates; its card."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.facts.labels import CHINESE, load_converter, mend, normalise, simplify, unmix
 from polyprobe.builder.facts.truths import Knowledge, flag_rows, learn
-from polyprobe.builder.output.config import NOTES
-from polyprobe.builder.sources import TRUTH_SOURCES
+from polyprobe.builder.output.card import codes_table, markdown_table
+from polyprobe.builder.output.config import NOTES, Config
+from polyprobe.builder.sources import TRUTH_SOURCES, curated
 from polyprobe.builder.sources.bmlama import files
 from polyprobe.builder.sources.bmlama.linked import (
     NAMES,
@@ -27,18 +29,19 @@ from polyprobe.builder.sources.bmlama.linked import (
     turn,
 )
 from polyprobe.schema.columns import SLOT, Row, to_table
-from polyprobe.system.files import hash_text, shuffle_items
+from polyprobe.system.files import hash_text, read_toml, shuffle_items
 from polyprobe.system.messages import report, track
 
-from .card import describe
-
-__all__ = ["DEFAULT_CONFIG", "build", "describe"]
 DEFAULT_CONFIG = "17-repaired"
 FIRST, TRADITIONAL, ENTRIES = "-1", "-hant", "-entries"  # suffixes of further configurations
 COLONS = frozenset(":：՝")  # the last one is Armenian
 SIZE = 10  # candidates of a filled row, the size of most published rows
 Templates = Mapping[str, Mapping[str, str]]
 """{relation: {language: replacement of a published template}}"""
+AUDIT, VERDICTS, SECOND = (
+    Path(__file__).with_name(name) for name in ("audit.csv", "verdicts.csv", "second.csv")
+)
+TEXTS = read_toml(__package__, "card.toml")
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
@@ -305,3 +308,98 @@ def find_codes(text: str, language: str) -> list[str]:
         "simplified": simplify(text, language) != text,
     }
     return [code for code, is_so in checks.items() if is_so]
+
+
+def read_audit() -> pl.DataFrame:
+    """Read what bench/bmlama_audit.py writes, a line for each language (AuditLine)."""
+    return pl.read_csv(AUDIT, schema_overrides={"config": pl.String}, infer_schema_length=None)
+
+
+def describe(configs: Sequence[Config]) -> dict[str, str]:
+    """Return the parts of the card that only BMLAMA has."""
+    audit = read_audit()
+    counts = {config.name: config.repairs for config in configs if config.repairs}
+    repairs = codes_table(("code", "change"), counts, REPAIRS)
+    lines = audit.unique("config", keep="first", maintain_order=True).iter_rows(named=True)
+    draws = [TEXTS["frequency"].format(**line) for line in lines]  # accuracy by frequent answers
+    return {
+        "repairs": repairs if counts else "No configuration here is repaired.",
+        "audit": compare_audits(audit),
+        "audit_languages": languages_table(audit),
+        "verdicts": verdicts_table(),
+        "draw": TEXTS["draw"].format(figures=", ".join(draws)),
+        "barred": TEXTS["barred"].format(**Counter(pl.read_csv(curated.FOUND)["verdict"])),
+        "second": second_answers(),
+        "forms": forms_table(configs),
+        "no_entries": ", ".join(
+            x[0] for x in files.BLOCKS if x[0] not in files.read_entry_templates()
+        ),
+    }
+
+
+def compare_audits(audit: pl.DataFrame) -> str:
+    """Return one line for each figure and one column for each configuration."""
+    parts = audit.partition_by("config", maintain_order=True)
+    head = ("", *(f"`{part['config'][0]}`" for part in parts))
+    audited = TEXTS["audit"].items()
+    lines = ((title, *(show_figure(part, *line) for part in parts)) for title, line in audited)
+    return markdown_table(head, lines)
+
+
+def show_figure(audit: pl.DataFrame, field: str, form: str, worst: str = "") -> str:
+    """Return a figure of a configuration: the smallest, or the worst with its language."""
+    row = audit.sort(field, descending=worst == "most", maintain_order=True).row(0, named=True)
+    perfect = {"most": 0, "least": 1}.get(worst)
+    text = f"{row[field]:{form}}"
+    if perfect is None:
+        return text
+    return f"{perfect}" if row[field] == perfect else f"{text} ({row['language']})"
+
+
+def languages_table(audit: pl.DataFrame) -> str:
+    """Return one line for each language of `17` as published."""
+    columns = TEXTS["languages"]
+    rows = audit.filter(config="17").select(*columns).iter_rows()
+    texts = ((*row[:4], *(f"{ceiling:.3f}" for ceiling in row[4:])) for row in rows)
+    return markdown_table(list(columns.values()), texts)
+
+
+def verdicts_table() -> str:
+    """Return one line for each language: judged and wrong candidates, Wilson's 95% interval."""
+    verdicts = pl.read_csv(VERDICTS)
+    parts = {x: verdicts.filter(language=x) for x in verdicts["language"].unique().sort()}
+    rows = []
+    for name, part in {**parts, "all": verdicts}.items():
+        wrong = int((part["verdict"] != "right").sum())
+        rows.append((name, f"{len(part)}", f"{wrong}", format_wilson(wrong, len(part))))
+    return markdown_table(("language", "judged", "wrong", "error rate, 95% interval"), rows)
+
+
+def second_answers() -> str:
+    """Return the number of rows read that have a correct or arguable distractor."""
+    by_row = pl.read_csv(SECOND).group_by("published_row").agg("verdict")["verdict"].to_list()
+    right = sum("right" in verdicts for verdicts in by_row)
+    more = sum(set(verdicts) != {"none"} for verdicts in by_row) - right
+    shares = {"right": right, "more": more}
+    rates = {f"{name}_rate": format_wilson(n, len(by_row)) for name, n in shares.items()}
+    return str(TEXTS["second"].format(total=len(by_row), **shares, **rates))
+
+
+def forms_table(configs: Sequence[Config]) -> str:
+    """Return one line for each language: shares of our sentences and of entries (`count_forms`)."""
+    forms = {x.name: x.notes["forms"] for x in configs if "forms" in x.notes}
+    head = [f"`{name}`, {title}" for name in forms for title in ("ours", "entries")]
+    rows = []
+    for language in sorted(set().union(*forms.values())):
+        counts = [of.get(language, (0, 0, 0)) for of in forms.values()]
+        shares = [(n and f"{k / n:.2f}") or "–" for n, *parts in counts for k in parts]
+        rows.append((f"`{language}`", *shares))
+    return markdown_table(("language", *head), rows)
+
+
+def format_wilson(count: int, total: int) -> str:
+    """Return a share with Wilson's 95% interval."""
+    from scipy.stats import binomtest  # here: only this card needs SciPy, which takes 0.4 s
+
+    interval = binomtest(count, total).proportion_ci(method="wilson")
+    return f"{count / total:.1%}, {interval.low:.1%} to {interval.high:.1%}"

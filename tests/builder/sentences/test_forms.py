@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyprobe.builder.recipes.sentences.outcomes import (
+from polyprobe.builder.recipes.sentences import (
     COLLISION,
     FOUND,
     NO_OBJECT,

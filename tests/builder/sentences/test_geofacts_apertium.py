@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.builder.build import build_dataset, build_sentences
-from polyprobe.builder.recipes.sentences.outcomes import STATUSES
+from polyprobe.builder.recipes.sentences import STATUSES
 from polyprobe.cli import app
 from polyprobe.schema.load import load_facts
 from tests.builder.translators.apy import needs_apertium, start_apy

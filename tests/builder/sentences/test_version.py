@@ -11,13 +11,13 @@ import pytest
 
 from polyprobe.builder.build import build_balanced, build_dataset, build_sentences
 from polyprobe.builder.output import card
+from polyprobe.builder.output.card import markdown_table, relations_table
 from polyprobe.builder.output.folder import write_config
-from polyprobe.builder.output.tables import markdown_table, relations_table
 from polyprobe.builder.recipes.requests import BalancedRequest
-from polyprobe.builder.recipes.sentences.build import is_last
-from polyprobe.builder.recipes.sentences.outcomes import (
+from polyprobe.builder.recipes.sentences import (
     STATUSES,
     Outcome,
+    is_last,
     reject_untranslated,
 )
 from polyprobe.builder.translators import Translation, load_translator

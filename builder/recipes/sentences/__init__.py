@@ -1,1 +1,0 @@
-"""Sentence versions of a configuration: translated sentences instead of templates."""
