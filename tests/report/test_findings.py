@@ -15,6 +15,7 @@ from rich.console import Console
 from polyprobe.analysis.board.board import make_board
 from polyprobe.analysis.compare.folders import compare_folders
 from polyprobe.analysis.compare.options import ComparisonOptions
+from polyprobe.analysis.edits import summarize_edits
 from polyprobe.analysis.groups import GroupOptions
 from polyprobe.analysis.groups.groups import group_run
 from polyprobe.analysis.relate import RelateOptions
@@ -25,6 +26,7 @@ from polyprobe.report import findings
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.board import make_board_finding
 from polyprobe.report.findings.comparison import make_comparison_finding, make_several_finding
+from polyprobe.report.findings.edits import make_edits_finding
 from polyprobe.report.findings.groups import make_groups_finding
 from polyprobe.report.findings.relate import make_relate_finding
 from polyprobe.report.findings.run import make_run_finding
@@ -34,6 +36,7 @@ from polyprobe.report.page.page import write_finding
 from polyprobe.report.show import format_cell, format_table, render, to_csv, to_latex, to_markdown
 from polyprobe.schema.load import load_facts
 from polyprobe.scoring.weights.places import find_tokenizer, load_tokenizer
+from tests.making.edits import make_edits
 from tests.making.facts import write_facts
 from tests.making.reader import Reader
 from tests.making.runs import SCORES, write_run
@@ -70,13 +73,16 @@ MAKERS = {
     make_versions_finding: lambda _, wordings: compare(*wordings[:2]),
     make_several_finding: lambda _, wordings: compare(*wordings),
     make_tokens_finding: lambda *_: count(),
+    make_edits_finding: lambda *_: make_edits(),
 }
+FURTHER = {make_tokens_finding: lambda _: "answers", make_edits_finding: summarize_edits}
 
 
 @pytest.fixture(scope="module", params=MAKERS, ids=lambda make: make.__name__)
 def finding(request, runs):
     numbers = MAKERS[request.param](*runs)
-    return request.param(numbers, *(["answers"] if request.param is make_tokens_finding else []))
+    further = [FURTHER[request.param](numbers)] if request.param in FURTHER else []
+    return request.param(numbers, *further)
 
 
 def test_every_finding_is_made_here():
