@@ -21,6 +21,7 @@ from .list import list_kinds
 from .options import say
 from .publish import export, install, push
 from .runs import demo, evaluate, import_, judge, metrics, report_runs
+from .switch import switch
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
 
@@ -63,6 +64,7 @@ COMMANDS: dict[str, dict[str, tuple[Any, str]]] = {
         "groups": (groups, "runs/geo --by continent"),
         "relate": (relate, "runs/geo --with subwords,script --output relate.html"),
         "board": (board, "runs/geo runs/other --output leaderboard"),
+        "switch": (switch, "geofacts --languages en,el --output pairs.jsonl"),
         "export": (export, "runs/geo --format latex"),
         "cache": (cache, ""),
     },

@@ -1,0 +1,1 @@
+"""What changes a model: edits, code-switched sentences, consistency as a signal."""

@@ -1,0 +1,213 @@
+"""Code-switched sentences: linked text with names of another language.
+
+X-FACTR (Jiang et al. 2020, section 6, table 4) trains on sentences whose entities have their
+English names, and on English sentences with names of the other language.
+"""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from polyprobe.metrics.shared.names import Names
+from polyprobe.schema.columns import SLOT, split_name
+from polyprobe.schema.languages import refuse_languages
+from polyprobe.schema.run.shapes import find_wrong_shape
+from polyprobe.system.files import read_tsv, read_user_text
+from polyprobe.system.messages import PolyprobeError, track
+
+MOST_TOKENS = 128  # sentences of X-FACTR have fewer
+FREQUENCY, LABEL = "frequency", "label"
+# A mention of the released format, or the beginning of one that another mention cuts short
+_LINKED = re.compile(r"\[\[ ((?:(?!\[\[ ).)*?) \]\]_[xy]_(Q\d+)|\[\[ ")
+_SHAPE = {"text": str, "mentions": [{"start": int, "end": int, "entity": str, ...: Any}], ...: Any}
+_EXAMPLE = '{"text": "Paris is big.", "mentions": [{"start": 0, "end": 5, "entity": "Q90"}]}'
+
+
+class Mention(NamedTuple):
+    """The characters `[start, end)` of a text, which name an entity."""
+
+    start: int
+    end: int
+    entity: str
+
+
+Sentence = tuple[str, Sequence[Mention]]  # mentions are in order and do not overlap
+
+
+class Corpus(NamedTuple):
+    """Linked sentences and the labels of entities, by language; counts of what was left out."""
+
+    sentences: dict[str, list[Sentence]]
+    labels: dict[str, dict[str, str]]
+    counts: Counter[str]
+
+
+def read_corpus(
+    sources: Sequence[str],
+    languages: Sequence[str],
+    config: str | None = None,
+    labels: Sequence[str] = (),
+    tokenizer: Any = None,
+) -> Corpus:
+    """Read linked sentences of fewer than 128 tokens, and the labels of entities.
+
+    Args:
+        sources: `LANGUAGE=FILE` of linked text: JSON lines with `text` and `mentions` (`start` and
+            `end` in characters, `entity`) if its name ends in .jsonl, else the released format of
+            X-FACTR. Or a dataset: its rows with the right answer, linked by the ids of subject and
+            answer; its subjects and candidates are labels.
+        languages: at least two, names of splits.
+        config: configuration of the dataset.
+        labels: `LANGUAGE=FILE` of further labels, with lines of entity, tab, name.
+        tokenizer: counts tokens, special ones too (default: words between blanks, as released).
+
+    Raises:
+        PolyprobeError: an unreadable file or line; in JSON a mention outside its text, or two that
+            overlap. In the released format, in which only one of two has an id then, they count.
+    """
+    if len(languages) < 2:
+        raise PolyprobeError("--languages: expected at least two codes, such as en,el")
+    corpus = Corpus({x: [] for x in languages}, {x: {} for x in languages}, Counter())
+    for source in sources:
+        for language, sentence in track(_read_source(source, config, corpus), source):
+            ids = tokenizer(sentence[0])["input_ids"] if tokenizer else sentence[0].split()
+            if len(ids) < MOST_TOKENS:
+                corpus.sentences[language].append(sentence)
+            else:
+                corpus.counts[f"{language}, left out: {MOST_TOKENS} tokens or more"] += 1
+    for source in labels:
+        language, file = _split_source(source, languages)
+        for number, (entity, *names) in read_tsv(file, "--labels"):
+            if not (entity and names and names[0]):
+                text = f"--labels {file}, line {number}: expected an entity, a tab and a name"
+                raise PolyprobeError(text)
+            corpus.labels[language].setdefault(entity, names[0])
+    return corpus
+
+
+def _split_source(source: str, languages: Iterable[str]) -> tuple[str, Path]:
+    language, _, name = source.partition("=")
+    refuse_languages([split_name(language)], "--languages", [*languages])
+    return split_name(language), Path(name)
+
+
+def _read_source(source: str, config: str | None, corpus: Corpus) -> Iterator[tuple[str, Sentence]]:
+    if "=" not in source:
+        yield from _read_dataset(source, config, corpus.labels)
+        return
+    language, file = _split_source(source, corpus.sentences)
+    for number, line in enumerate(read_user_text(file).split("\n"), start=1):
+        place = f"{file}, line {number}, language '{language}'"
+        if line.strip() and file.suffix == ".jsonl":
+            yield language, _read_json(line, place)
+        elif line.strip():
+            yield language, _read_released(line, place, corpus.counts)
+
+
+def _read_json(line: str, place: str) -> Sentence:
+    try:
+        row = json.loads(line)
+        if fault := find_wrong_shape(row, _SHAPE, "the line"):
+            raise ValueError(fault)
+        rows, text = row["mentions"], row["text"]
+        mentions = sorted(Mention(x["start"], x["end"], x["entity"]) for x in rows)
+    except (ValueError, KeyError) as error:
+        fault = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise PolyprobeError(f"{place}: {fault}; expected {_EXAMPLE}") from error
+    before = 0
+    for start, end, entity in mentions:
+        name = f"{place}: the mention of {entity} at {start} to {end}"
+        if not start < end <= len(text):
+            raise PolyprobeError(f"{name} is outside the text of {len(text)} characters")
+        if start < before:
+            raise PolyprobeError(f"{name} overlaps the one before; leave one of them out")
+        before = end
+    return text, mentions
+
+
+def _read_released(line: str, place: str, counts: Counter[str]) -> Sentence:
+    relation, tab, marked = line.partition("\t")
+    if not tab:
+        raise PolyprobeError(
+            f"{place}: no tab behind {relation[:20]!r}; expected a relation, a tab and a text with "
+            "mentions [[ name ]]_x_Q90, or JSON lines in a file that ends in .jsonl"
+        )
+    text, end, mentions = "", 0, []
+    for match in _LINKED.finditer(marked):
+        text += marked[end : match.start()]
+        if match[2]:
+            mentions.append(Mention(len(text), len(text + match[1]), match[2]))
+        else:
+            counts["mentions left out, since they overlap"] += 1
+        text, end = text + (match[1] or ""), match.end()
+    return text + marked[end:].rstrip(), mentions
+
+
+def _read_dataset(
+    dataset: str, config: str | None, labels: dict[str, dict[str, str]]
+) -> Iterator[tuple[str, Sentence]]:
+    from polyprobe.schema.load import load_facts  # imports datasets
+
+    for language, table in load_facts(dataset, config, [*labels]).items():
+        for row in table.to_pylist():
+            place, names = row["answers"][0], [*row["candidates"], row.get("subject")]
+            ids = [*(row.get("candidate_ids") or [""] * (len(names) - 1)), row.get("subject_id")]
+            for entity, name in zip(ids, names, strict=True):
+                if entity and name:
+                    labels[language].setdefault(entity, name)
+            prompts = row.get("prompts")
+            before, _, after = (prompts[place] if prompts else row["prompt"]).partition(SLOT)
+            end = len(before + names[place])
+            mentions = [Mention(len(before), end, ids[place])] if ids[place] else []
+            if ids[-1] and names[-1]:
+                # It may be inflected. The answer, which may contain it, is hidden.
+                subject = Names({ids[-1]: {language: [names[-1]]}}, language)
+                places = subject.find(before + " " * (end - len(before)) + after)
+                if best := max(places, key=lambda x: x.score, default=None):
+                    mentions.append(Mention(best.start, best.end, ids[-1]))
+            yield language, (before + names[place] + after, sorted(mentions))
+
+
+def switch_sentences(
+    corpus: Corpus, names: str = FREQUENCY, seed: int = 0
+) -> Iterator[dict[str, Any]]:
+    """Yield pairs of a raw and a switched sentence, the first language with each other, both ways.
+
+    With `frequency` a name is drawn from the forms of the entity in the target language's own
+    sentences, in proportion to their counts (`--random_alias` of the released code), or is the
+    label where they have none; with `label` it is the label. A mention without a name in the target
+    language stays raw; a sentence of such mentions is left out and counted.
+
+    Yields:
+        `raw` and `switched`, each with `text` and `mentions` (start and end of the names that were
+        switched), `language` and `target`. Equal arguments give equal pairs.
+    """
+    first, *rest = corpus.sentences
+    for language, target in [pair for x in rest for pair in ((first, x), (x, first))]:
+        random, forms = Random(f"{seed}|{language}|{target}"), defaultdict[str, Counter](Counter)
+        for text, mentions in corpus.sentences[target] if names == FREQUENCY else ():
+            for start, end, entity in mentions:
+                forms[entity][text[start:end]] += 1
+        for text, mentions in corpus.sentences[language]:
+            raw, switched, changed, before = [], [], "", 0
+            for start, end, entity in mentions:
+                name = corpus.labels[target].get(entity)
+                if counts := forms.get(entity):
+                    name = random.choices([*counts], [*counts.values()])[0]
+                if name:
+                    changed += text[before:start]
+                    raw.append([start, end])
+                    switched.append([len(changed), len(changed + name)])
+                    changed, before = changed + name, end
+            corpus.counts[f"{language} to {target}, {'pairs' if raw else 'without a name'}"] += 1
+            if raw:
+                yield {
+                    "raw": {"text": text, "mentions": raw},
+                    "switched": {"text": changed + text[before:], "mentions": switched},
+                    "language": language,
+                    "target": target,
+                }
