@@ -11,7 +11,7 @@ from polyprobe.schema.languages import split_list
 from polyprobe.system.files import write_text
 from polyprobe.system.messages import PolyprobeError, explain_missing_extras
 from polyprobe.system.options import Options, option
-from polyprobe.training.switch import FREQUENCY, LABEL, read_corpus, switch_sentences
+from polyprobe.training import FREQUENCY, LABEL
 
 from .options import parse_splits, say, take_options
 
@@ -43,6 +43,8 @@ def switch(
     options: SwitchOptions,
 ) -> None:
     """Replace the names in linked sentences by those of another language, for training."""
+    from polyprobe.training.switch import read_corpus, switch_sentences  # imports pyarrow
+
     tokenizer = None
     if options.tokenizer:
         with explain_missing_extras("counting tokens"):

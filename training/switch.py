@@ -19,15 +19,16 @@ from polyprobe.schema.run.shapes import find_wrong_shape
 from polyprobe.system.files import read_tsv, read_user_text
 from polyprobe.system.messages import PolyprobeError, track
 
+from . import FREQUENCY
+
 MOST_TOKENS = 128  # sentences of X-FACTR have fewer
-FREQUENCY, LABEL = "frequency", "label"
 # A mention of the released format, or the beginning of one that another mention cuts short
 _LINKED = re.compile(r"\[\[ ((?:(?!\[\[ ).)*?) \]\]_[xy]_(Q\d+)|\[\[ ")
 _SHAPE = {"text": str, "mentions": [{"start": int, "end": int, "entity": str, ...: Any}], ...: Any}
 _EXAMPLE = '{"text": "Paris is big.", "mentions": [{"start": 0, "end": 5, "entity": "Q90"}]}'
 
 
-class Mention(NamedTuple):
+class Link(NamedTuple):
     """The characters `[start, end)` of a text, which name an entity."""
 
     start: int
@@ -35,10 +36,10 @@ class Mention(NamedTuple):
     entity: str
 
 
-Sentence = tuple[str, Sequence[Mention]]  # mentions are in order and do not overlap
+Sentence = tuple[str, Sequence[Link]]  # mentions are in order and do not overlap
 
 
-class Corpus(NamedTuple):
+class LinkedText(NamedTuple):
     """Linked sentences and the labels of entities, by language; counts of what was left out."""
 
     sentences: dict[str, list[Sentence]]
@@ -52,7 +53,7 @@ def read_corpus(
     config: str | None = None,
     labels: Sequence[str] = (),
     tokenizer: Any = None,
-) -> Corpus:
+) -> LinkedText:
     """Read linked sentences of fewer than 128 tokens, and the labels of entities.
 
     Args:
@@ -71,7 +72,7 @@ def read_corpus(
     """
     if len(languages) < 2:
         raise PolyprobeError("--languages: expected at least two codes, such as en,el")
-    corpus = Corpus({x: [] for x in languages}, {x: {} for x in languages}, Counter())
+    corpus = LinkedText({x: [] for x in languages}, {x: {} for x in languages}, Counter())
     for source in sources:
         for language, sentence in track(_read_source(source, config, corpus), source):
             ids = tokenizer(sentence[0])["input_ids"] if tokenizer else sentence[0].split()
@@ -95,7 +96,9 @@ def _split_source(source: str, languages: Iterable[str]) -> tuple[str, Path]:
     return split_name(language), Path(name)
 
 
-def _read_source(source: str, config: str | None, corpus: Corpus) -> Iterator[tuple[str, Sentence]]:
+def _read_source(
+    source: str, config: str | None, corpus: LinkedText
+) -> Iterator[tuple[str, Sentence]]:
     if "=" not in source:
         yield from _read_dataset(source, config, corpus.labels)
         return
@@ -114,7 +117,7 @@ def _read_json(line: str, place: str) -> Sentence:
         if fault := find_wrong_shape(row, _SHAPE, "the line"):
             raise ValueError(fault)
         rows, text = row["mentions"], row["text"]
-        mentions = sorted(Mention(x["start"], x["end"], x["entity"]) for x in rows)
+        mentions = sorted(Link(x["start"], x["end"], x["entity"]) for x in rows)
     except (ValueError, KeyError) as error:
         fault = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise PolyprobeError(f"{place}: {fault}; expected {_EXAMPLE}") from error
@@ -140,7 +143,7 @@ def _read_released(line: str, place: str, counts: Counter[str]) -> Sentence:
     for match in _LINKED.finditer(marked):
         text += marked[end : match.start()]
         if match[2]:
-            mentions.append(Mention(len(text), len(text + match[1]), match[2]))
+            mentions.append(Link(len(text), len(text + match[1]), match[2]))
         else:
             counts["mentions left out, since they overlap"] += 1
         text, end = text + (match[1] or ""), match.end()
@@ -162,18 +165,18 @@ def _read_dataset(
             prompts = row.get("prompts")
             before, _, after = (prompts[place] if prompts else row["prompt"]).partition(SLOT)
             end = len(before + names[place])
-            mentions = [Mention(len(before), end, ids[place])] if ids[place] else []
+            mentions = [Link(len(before), end, ids[place])] if ids[place] else []
             if ids[-1] and names[-1]:
                 # It may be inflected. The answer, which may contain it, is hidden.
                 subject = Names({ids[-1]: {language: [names[-1]]}}, language)
                 places = subject.find(before + " " * (end - len(before)) + after)
                 if best := max(places, key=lambda x: x.score, default=None):
-                    mentions.append(Mention(best.start, best.end, ids[-1]))
+                    mentions.append(Link(best.start, best.end, ids[-1]))
             yield language, (before + names[place] + after, sorted(mentions))
 
 
 def switch_sentences(
-    corpus: Corpus, names: str = FREQUENCY, seed: int = 0
+    corpus: LinkedText, names: str = FREQUENCY, seed: int = 0
 ) -> Iterator[dict[str, Any]]:
     """Yield pairs of a raw and a switched sentence, the first language with each other, both ways.
 
