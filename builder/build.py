@@ -23,7 +23,7 @@ with explain_missing_extras("building"):
     from .facts import files
     from .language import add_language
     from .output import folder as disk
-    from .output.config import read_parquet
+    from .output.card import read_parquet
     from .recipes import balanced, own, sentences
     from .recipes.balanced.material import gather, trace_costs
 

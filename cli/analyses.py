@@ -275,16 +275,15 @@ def audit(
     if not Path(dataset).exists():
         check_dataset_name(dataset)
     with explain_missing_extras("the audit"):  # imports that take a second
-        from polyprobe.builder.audit import audit_tables
+        from polyprobe.builder.audit import audit_tables, tables
         from polyprobe.builder.audit.report import make_audit_finding, to_json
-        from polyprobe.builder.audit.tables import count_parts, count_templates, read_tables
-        from polyprobe.builder.audit.templates import make_templates_finding, templates_json
     splits, name = parse_splits(options.languages), Path(dataset).resolve().name
     if options.templates:
-        counts = count_templates(dataset, options.config, splits)
-        options.write(make_templates_finding(counts, name), lambda: templates_json(counts))
+        counts = tables.count_templates(dataset, options.config, splits)
+        finding = tables.make_templates_finding(counts, name)
+        options.write(finding, lambda: tables.templates_json(counts))
         return
-    tables = read_tables(dataset, options.config, splits)
-    result = audit_tables(tables, f"{name}/{options.config or 'default'}")
-    result = result._replace(parts=count_parts(dataset, tables))
+    by_language = tables.read_tables(dataset, options.config, splits)
+    result = audit_tables(by_language, f"{name}/{options.config or 'default'}")
+    result = result._replace(parts=tables.count_parts(dataset, by_language))
     options.write(make_audit_finding(result), lambda: to_json(result))

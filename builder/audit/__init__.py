@@ -10,9 +10,8 @@ from polyprobe import __version__
 from polyprobe.builder.facts.truths import SYMMETRIC
 from polyprobe.system.options import check_arguments
 
-from .baseline import Baseline, find_baselines
 from .checks import CHECKS, compare_labels, count_positions
-from .parallel import SEED, Ceiling, Judged, compute_ceiling, judge_language
+from .limits import SEED, Baseline, Ceiling, Judged, compute_ceiling, find_baselines, judge_language
 from .split import Split, find_ids, hash_splits, make_splits
 
 

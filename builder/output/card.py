@@ -1,37 +1,126 @@
-"""The dataset card and `eval.yaml`: text of `recipes/NAME/card.md`, figures of the Parquet files.
+"""Configurations on disk, as their Parquet files are, and what describes them: card, `eval.yaml`.
 
-The fields of `eval.yaml`, the benchmark file that the Hub reads, are documented at
-https://huggingface.co/docs/hub/eval-results.
+The text of a card is that of `recipes/NAME/card.md`. The fields of `eval.yaml`, the benchmark file
+that the Hub reads, are documented at https://huggingface.co/docs/hub/eval-results.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from huggingface_hub import DatasetCard, DatasetCardData
 from huggingface_hub.utils import yaml_dump
 from jinja2 import Environment, StrictUndefined
 
-from polyprobe.system.files import read_toml
+from polyprobe.builder.audit.limits import Baseline, find_baselines
+from polyprobe.builder.audit.split import find_ids, read_split
+from polyprobe.metrics.joint import HEADLINES
+from polyprobe.schema.columns import UNREADABLE, find_different, split_name
+from polyprobe.system.files import hash_files, read_toml
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.text import clean, escape_markdown
 
-from .config import Config, hash_base
-
+NOTES = "polyprobe"  # key of the notes in the metadata of a Parquet file
+UNRANKED = ("accuracy", "coverlap")  # headline figures that compare no rankings
 MARK = "<!-- made by `polyprobe build {name}`"
 EDIT = " from builder/recipes/{folder}/card.md: edit there -->"
 DTYPES = {"float": "float32"}  # name in Arrow: name in `datasets`
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 SENTENCE_HEAD = ("language", "rows", "translated", "found", "last", "cost", "kept", "kept last")
-
-Describe = Callable[[Sequence[Config]], dict[str, str]]
 TEXTS = read_toml(__package__, "columns.toml")
 DESCRIPTIONS, FLAGS = TEXTS["columns"], TEXTS["flags"]
 MOST_COLUMNS = 24  # configurations beside each other; more are summed up
+
+
+class SplitSize(NamedTuple):
+    """One language of a configuration; bytes in memory are Arrow's, as `datasets` counts them."""
+
+    name: str
+    path: str
+    rows: int
+    bytes_on_disk: int
+    bytes_in_memory: int
+
+
+class Config(NamedTuple):
+    """A configuration on disk: its splits, and counts of its queries."""
+
+    name: str
+    splits: list[SplitSize]
+    schema: pa.Schema
+    # Queries by relation, by number of candidates, by code in at least one language, and by flag.
+    # All but `repairs` are the same in every language and read from the first.
+    relations: Counter[str]
+    sizes: Counter[int]
+    repairs: Counter[str]
+    flags: Counter[str]
+    baseline: Baseline  # in English, or in the first language without English
+    figures: tuple[str, ...]  # the headline figures that a run has
+    notes: dict[str, Any]  # on the build; empty if the dataset depends only on its source
+
+
+Describe = Callable[[Sequence[Config]], dict[str, str]]
+
+
+def read_config(folder: Path, name: str) -> Config:
+    """Return the description of one configuration, read from its Parquet files."""
+    paths = sorted((folder / "data" / name).glob("*.parquet"))
+    tables = [read_parquet(path) for path in paths]
+    first = tables[0]
+    flagged = first["flags"].to_pylist() if "flags" in first.column_names else []
+    parts = [x["repairs"].to_pylist() for x in tables if "repairs" in x.column_names]
+    repairs = Counter(code for row in zip(*parts, strict=True) for code in set().union(*row))
+    reference = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
+    # A protocol adds the other candidates of rows of one, so their baseline is unknown here.
+    baseline = Baseline(tables[reference].num_rows, None, None, None)
+    if pc.max(pc.list_value_length(tables[reference]["candidates"])).as_py() != 1:
+        split = read_split(paths[reference].stem, tables[reference], name)
+        baseline = find_baselines(split, all(find_ids({split.language: split})))[""]
+    figures: tuple[str, ...] = HEADLINES
+    if len(tables) == 1:
+        figures = HEADLINES[:1]
+    elif find_different(tables).any():  # no rankings to compare
+        figures = UNRANKED
+    splits = [
+        SplitSize(x.stem, f"data/{name}/{x.name}", len(y), x.stat().st_size, y.nbytes)
+        for x, y in zip(paths, tables, strict=True)
+    ]
+    schema, relations = first.schema.remove_metadata(), count_values(first["relation"])
+    sizes = count_values(pc.list_value_length(first["candidates"]))
+    flags = Counter(flag for row in flagged for flag in row)
+    notes = json.loads((first.schema.metadata or {}).get(NOTES.encode(), b"{}"))
+    return Config(name, splits, schema, relations, sizes, repairs, flags, baseline, figures, notes)
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """Return the table of a split; PolyprobeError with the path of a damaged file."""
+    try:
+        return pq.read_table(path, page_checksum_verification=True)
+    except UNREADABLE as error:
+        remedy = f"build it again: --config {path.parent.name}"
+        raise PolyprobeError(f"{path} is not a Parquet file; {remedy}") from error
+
+
+def count_values(column: pa.ChunkedArray) -> Counter[Any]:
+    """Return the number of each value, in the order of first occurrence."""
+    return Counter({x["values"].as_py(): x["counts"].as_py() for x in pc.value_counts(column)})
+
+
+def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:
+    """Return a hash of a configuration's files in some languages; "" if one is missing."""
+    data = folder / "data" / config
+    paths = [data / f"{split_name(language)}.parquet" for language in sorted(languages)]
+    if not all(path.is_file() for path in paths):
+        return ""
+    return hash_files(("", path) for path in paths)
 
 
 def render_benchmark(name: str, configs: Mapping[str, Sequence[str]], title: str = "") -> str:

@@ -14,8 +14,7 @@ from polyprobe.schema.locate import SENTENCE
 from polyprobe.system.files import LOCK, part_of, replacing, write_text
 from polyprobe.system.messages import PolyprobeError, track
 
-from .card import MARK, Describe, render_benchmark, render_card
-from .config import NOTES, read_config
+from .card import MARK, NOTES, Describe, read_config, render_benchmark, render_card
 
 STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: complete, new, old
 

@@ -19,7 +19,7 @@ from polyprobe.builder.facts import SUBJECT
 from polyprobe.builder.facts.labels import normalise
 from polyprobe.builder.objects.find import ObjectSpan, find_objects
 from polyprobe.builder.objects.lemmatizers import load_lemmatizer
-from polyprobe.builder.output.config import hash_base, read_parquet
+from polyprobe.builder.output.card import hash_base, read_parquet
 from polyprobe.builder.output.folder import write_card, write_config, write_split
 from polyprobe.builder.recipes import list_recipe_configs, load_recipe
 from polyprobe.builder.recipes.requests import SentenceRequest

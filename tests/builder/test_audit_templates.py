@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.builder.audit.templates import read_template, tally_templates
+from polyprobe.builder.audit.tables import read_template, tally_templates
 from polyprobe.builder.build import build_dataset
 from polyprobe.cli.analyses import audit
 from polyprobe.system.messages import PolyprobeError

@@ -11,9 +11,14 @@ from huggingface_hub import DatasetCard
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.output import card as benchmark
-from polyprobe.builder.output.card import DESCRIPTIONS, render_card, size_category
-from polyprobe.builder.output.config import Config as CardConfig
-from polyprobe.builder.output.config import SplitSize, read_config
+from polyprobe.builder.output.card import (
+    DESCRIPTIONS,
+    SplitSize,
+    read_config,
+    render_card,
+    size_category,
+)
+from polyprobe.builder.output.card import Config as CardConfig
 from polyprobe.builder.output.folder import is_built, list_versions
 from polyprobe.builder.recipes import RECIPES, list_recipe_configs, load_recipe
 from polyprobe.metrics.joint import HEADLINES

@@ -15,8 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.facts import SUBJECT, is_template
-from polyprobe.builder.output.card import markdown_table
-from polyprobe.builder.output.config import NOTES, Config
+from polyprobe.builder.output.card import NOTES, Config, markdown_table
 from polyprobe.builder.recipes import TRANSLATED
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators.templates import count_votes

@@ -11,8 +11,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from polyprobe.builder.output.card import markdown_table
-from polyprobe.builder.output.config import NOTES, Config
+from polyprobe.builder.output.card import NOTES, Config, markdown_table
 from polyprobe.builder.sources import mpararel, polyglot
 from polyprobe.schema.columns import REPEATED, REPEATED_ROW, SLOT
 from polyprobe.system.files import read_toml

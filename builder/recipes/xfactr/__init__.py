@@ -17,8 +17,7 @@ from polyprobe.builder.annotated.grammar import Prompt, Slot, Text
 from polyprobe.builder.annotated.render import Renderer
 from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Fact
 from polyprobe.builder.facts.labels import clean_columns, clean_labels, tidy
-from polyprobe.builder.output.card import markdown_table
-from polyprobe.builder.output.config import NOTES, Config
+from polyprobe.builder.output.card import NOTES, Config, markdown_table
 from polyprobe.builder.recipes.balanced.sentences import read_prompts, render_rows
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.system.files import read_toml
