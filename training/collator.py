@@ -1,0 +1,78 @@
+"""Batches of raw and switched sentences for transformers' Trainer (X-FACTR, section 6)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from polyprobe.system.messages import PolyprobeError
+
+NOT_PREDICTED = -100  # a label that transformers' losses ignore
+BLOCK = 256  # tokens of a sentence that are read, as in the released training
+
+
+class SwitchCollator:
+    """Draws the raw or the switched sentence of each pair, and masks tokens as X-FACTR does.
+
+    Of the tokens that are drawn, 80% become the mask, 10% a random token, 10% stay. Special tokens
+    are never drawn. All draws come from torch's global generator, which `set_seed` seeds.
+
+    Args:
+        tokenizer: a fast one, whose offsets tell which tokens overlap a mention.
+        objective: `mlm`, or `causal`: all tokens are labels and none is masked.
+        raw_share: probability of the raw sentence.
+        mask: probability that a token outside of mentions is drawn.
+        mask_mentions: probability that a token of a mention is drawn.
+
+    Raises:
+        PolyprobeError: a tokenizer without offsets, padding or mask, another objective.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        objective: str = "mlm",
+        raw_share: float = 0.7,
+        mask: float = 0.15,
+        mask_mentions: float = 0.5,
+    ) -> None:
+        if objective not in ("mlm", "causal"):
+            raise PolyprobeError(f"unknown objective {objective!r}; known: mlm, causal")
+        needs = {"pad_token", "mask_token"} if objective == "mlm" else {"pad_token"}
+        if not tokenizer.is_fast or any(getattr(tokenizer, x) is None for x in needs):
+            text = f"needs a fast tokenizer with {' and '.join(sorted(needs))}; give such a one"
+            raise PolyprobeError(f"SwitchCollator with objective {objective} {text}")
+        self.tokenizer, self.is_masked = tokenizer, objective == "mlm"
+        self.raw_share, self.mask, self.mask_mentions = raw_share, mask, mask_mentions
+
+    def __call__(self, pairs: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
+        """Make `input_ids`, `attention_mask` and `labels` [pairs, tokens] of `switch_sentences`."""
+        raw = torch.rand(len(pairs)) <= self.raw_share
+        rows = [x["raw" if is_raw else "switched"] for x, is_raw in zip(pairs, raw, strict=True)]
+        batch = self.tokenizer(
+            [row["text"] for row in rows],
+            padding=True,
+            truncation=True,
+            max_length=BLOCK,
+            return_offsets_mapping=True,
+            return_special_tokens_mask=True,
+            return_tensors="pt",
+        )
+        starts, ends = batch.pop("offset_mapping").unbind(-1)
+        special, ids = batch.pop("special_tokens_mask").bool(), batch["input_ids"]
+        if not self.is_masked:
+            labels = ids.masked_fill(batch["attention_mask"] == 0, NOT_PREDICTED)
+            return {**batch, "labels": labels}
+        chance = torch.full(ids.shape, self.mask)
+        for row, sentence in enumerate(rows):
+            for start, end in sentence["mentions"]:
+                chance[row, (starts[row] < end) & (ends[row] > start)] = self.mask_mentions
+        targets = torch.bernoulli(chance.masked_fill(special, 0)).bool()
+        labels, kind = ids.masked_fill(~targets, NOT_PREDICTED), torch.rand(ids.shape)
+        words = torch.randint(len(self.tokenizer), ids.shape)
+        ids = ids.masked_fill(targets & (kind < 0.8), self.tokenizer.mask_token_id)
+        return {
+            **batch,
+            "input_ids": torch.where(targets & (kind >= 0.9), words, ids),
+            "labels": labels,
+        }
