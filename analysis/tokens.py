@@ -46,7 +46,7 @@ def count_tokens(
 
 
 def _count(tokenizer: Any, table: pa.Table, kind: str) -> TokenCounts:
-    from polyprobe.scoring.scorers.queries import fit
+    from polyprobe.scoring.scorers.scorer import fit
 
     prompts: list[tuple[str, list[str]]] = []
     for row in table.select(["prompt", "candidates", "answers"]).to_pylist():

@@ -1,13 +1,20 @@
 """Chat models: the text in front of an answer, and the tokens of a sentence that begins it."""
 
 import json
+import os
+import pickle
 import re
-from collections.abc import Mapping, Sequence
+import resource
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import partial
 from itertools import takewhile
 from operator import eq
-from typing import Any, NamedTuple
+from pathlib import Path
+from signal import SIGKILL, SIGXCPU
+from typing import Any, NamedTuple, TypeVar
 
 from polyprobe.schema.columns import SENTENCE_START
 from polyprobe.scoring.engine import Ids
@@ -15,11 +22,13 @@ from polyprobe.scoring.engine.tokens import list_heads, list_ids
 from polyprobe.system.files import hash_json, read_toml
 from polyprobe.system.messages import PolyprobeError, guess, one_line
 
-from .limits import ExceededError, run_limited
 from .options import ANSWER, ScoringOptions
 
 # Values of template variables that switch thinking off, if the template has the variable.
 WITHOUT_THINKING = {"enable_thinking": False, "thinking": False, "thinking_budget": 0}
+Result = TypeVar("Result")
+# What a template may take: seconds of processor time, bytes in addition to those of this process
+SECONDS, MEMORY = 5, 2**30
 
 
 class Thought(NamedTuple):
@@ -289,3 +298,55 @@ def _close(text: str, thoughts: Sequence[tuple[Thought, str]]) -> str:
         if text.endswith(thought.closes):
             text += thought.leads
     return text
+
+
+class ExceededError(Exception):
+    """A call that took too much time or memory, or ended its process."""
+
+
+def run_limited(call: Callable[[], Result]) -> Result:
+    """Return the result of a call in a copy of this process; nothing else of it comes back."""
+    source, target = os.pipe()
+    with warnings.catch_warnings():  # other threads are no part of the copy, which needs none
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
+        try:
+            os.close(source)
+            with open(target, "wb") as handle:
+                handle.write(_call(call))
+        finally:
+            os._exit(0)
+    os.close(target)
+    try:
+        with open(source, "rb") as handle:
+            content = handle.read(MEMORY)
+    except BaseException:
+        os.kill(child, SIGKILL)
+        raise
+    finally:
+        _, status = os.waitpid(child, 0)
+    if not content:
+        late = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (SIGXCPU, SIGKILL)
+        raise ExceededError(f"takes more than {SECONDS} seconds" if late else "ends its process")
+    outcome = pickle.loads(content)
+    if isinstance(outcome, PolyprobeError | ExceededError):
+        raise outcome
+    return outcome  # type: ignore[no-any-return]
+
+
+def _call(call: Callable[[], object]) -> bytes:
+    with suppress(OSError):  # elsewhere than on Linux memory has no limit
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+    try:
+        return pickle.dumps(call())
+    except PolyprobeError as error:
+        return pickle.dumps(error)
+    except MemoryError:
+        return pickle.dumps(ExceededError(f"takes more than {MEMORY >> 30} GB"))
+    except RecursionError as error:
+        return pickle.dumps(ExceededError(f"is nested too deeply ({one_line(error)})"))

@@ -25,12 +25,11 @@ from .options import ANSWER, HALF, PRODUCTS, SERVED, ScorerOptions, is_name
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .scorers.answers import ServedAnswerScorer
 from .scorers.letters import ServedLettersScorer
-from .served.chat import SYSTEM, ChatServer
 from .served.engine import ServedEngine
 from .served.handshake import Handshake, LimitedServerError, connect, shake
-from .served.openai import TopCompletions
-from .weights import adapters, places, quantized
-from .weights.code import find_code_files
+from .served.openai import SYSTEM, ChatServer, TopCompletions
+from .weights import places, quantized
+from .weights.places import find_code_files
 
 DEFAULTS = ScorerOptions()
 
@@ -154,7 +153,7 @@ def engage_object(model: Any, options: ScorerOptions) -> Scorer:
 def _load_named(model: str, options: ScorerOptions) -> Loaded:
     device, precision = choose_device(options.device), find_dtype(options.dtype)
     parts = places.find_parts(model, options.revision, options.adapter)
-    kind = adapters.read_kind(parts.adapter) if parts.adapter else None
+    kind = quantized.read_kind(parts.adapter) if parts.adapter else None
     places.check_files({parts.base, parts.tokenizer})
     code = find_code_files({parts.base, parts.tokenizer}) if options.trust_remote_code else None
     keywords = code.allow() if code else {"trust_remote_code": False}
@@ -183,7 +182,7 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
         quantized.settle(network, precision)
         dtype = str(network.dtype).removeprefix("torch.")
     if parts.adapter:
-        network = adapters.apply_adapter(network, parts.adapter, kind)
+        network = quantized.apply_adapter(network, parts.adapter, kind)
     if not (rounding or options.device_map):
         try:
             network.to(device)

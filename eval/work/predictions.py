@@ -13,7 +13,7 @@ from polyprobe.scoring.decoding import decode, read_confidences
 from polyprobe.scoring.engine import Progress
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer, Scorer
-from polyprobe.scoring.scorers.queries import fit
+from polyprobe.scoring.scorers.scorer import fit
 from polyprobe.system.messages import Console, naming_language
 
 from .fill import ProgressBars

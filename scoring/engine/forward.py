@@ -1,5 +1,6 @@
 """Inputs, a language model in two parts, and the paths of a batch."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -15,6 +16,18 @@ from polyprobe.system.devices import device_of
 
 Ids = tuple[int, ...]  # of tokens
 Progress = Callable[[int, int], None]  # called with (done, total)
+SLIDING = "sliding_window"
+# Some rotary positions are stretched for the whole batch if one row is longer than this.
+STRETCHED, KINDS = "original_max_position_embeddings", ("longrope", "dynamic")
+WINDOWS = (
+    SLIDING,
+    "sliding_window_size",
+    "attention_chunk_size",
+    "attention_window_size",
+    "local_attention_window_len",
+    "window_size",
+    STRETCHED,
+)
 
 
 class Input(NamedTuple):
@@ -317,3 +330,20 @@ def _pick(states: Tensor, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, n
     places = {place: number for number, place in enumerate(dict.fromkeys(reads))}
     at = torch.tensor(list(places), device=states.device).T
     return states[at[0], at[1]], np.array([places[place] for place in reads])
+
+
+def find_window(config: Any, names: Sequence[str] = WINDOWS) -> int | None:
+    """Return the smallest attention window of a layer in tokens; None if no limit is known."""
+    config = config.get_text_config()
+    rope = getattr(config, "rope_parameters", None) or {}
+    sizes = [getattr(config, name, None) for name in names]
+    if rope.get("rope_type") in KINDS:
+        sizes.append(rope.get(STRETCHED))
+    if getattr(config, "use_sliding_window", True) is False:
+        return None
+    return min((size for size in sizes if isinstance(size, int) and size > 0), default=None)
+
+
+def find_limit(config: Any) -> float:
+    """Return the smallest limit that no mask of ours describes, in tokens; infinity without one."""
+    return find_window(config, WINDOWS[1:]) or math.inf

@@ -10,9 +10,17 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from polyprobe.scoring.engine.beginning import Beginning, find_beginning, keep_tokens
-from polyprobe.scoring.engine.forward import ForwardPath, Ids, Input, Network, Plan, count_common
-from polyprobe.scoring.engine.windows import SLIDING, find_window
+from polyprobe.scoring.engine.forward import (
+    SLIDING,
+    ForwardPath,
+    Ids,
+    Input,
+    Network,
+    Plan,
+    count_common,
+    find_window,
+)
+from polyprobe.scoring.engine.prefix import Beginning, find_beginning, keep_tokens
 
 MAX_NODES = 4096  # of a part: the work of attention grows with the square
 FULL = "full_attention"  # the layers without a window

@@ -17,8 +17,7 @@ from polyprobe.scoring.served.server import Form
 from polyprobe.system.messages import PolyprobeError
 
 from .part import FirstPieceScorer, ServedScorer, cut_question
-from .queries import Queries, join_context
-from .scorer import Prepared, Scored
+from .scorer import Prepared, Queries, Scored, join_context
 
 LINE = "\n"  # ends the answer to a question that is no message of a chat
 

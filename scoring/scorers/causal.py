@@ -20,8 +20,7 @@ from polyprobe.system.messages import PolyprobeError, check_option
 from .answers import AnswerScorer
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer, SettlingScorer, cut_question, pieces_behind
-from .queries import Queries, join_context
-from .scorer import Family, Scorer
+from .scorer import Family, Queries, Scorer, join_context
 
 # Model types whose tokenizer adds no BOS; the code of BMLAMA's authors adds it.
 ADDS_BOS = ("bloom",)

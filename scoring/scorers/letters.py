@@ -13,7 +13,7 @@ from polyprobe.scoring.options import LETTERS
 from polyprobe.system.messages import PolyprobeError
 
 from .part import FirstPieceScorer, ServedScorer, first_pieces
-from .queries import Queries, join_context, list_queries
+from .scorer import Queries, join_context, list_queries
 
 ANSWER = f"Answer: {SLOT}"
 FLOOR = 1.0  # nats below the least probable letter that was read

@@ -18,8 +18,7 @@ from polyprobe.system.messages import PolyprobeError
 
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer
-from .queries import Queries, join_context
-from .scorer import Family, Scorer
+from .scorer import Family, Queries, Scorer, join_context
 
 _INSIDE = ("Mn", "Mc", "Me", "Cf")
 

@@ -13,8 +13,7 @@ from polyprobe.scoring.engine import Ids, Input, Plan, Progress
 from polyprobe.scoring.engine.tokens import list_ids
 from polyprobe.system.messages import PolyprobeError
 
-from .queries import BOUNDARY, Queries, join_context
-from .scorer import Prepared, Scored, Scorer
+from .scorer import BOUNDARY, Prepared, Queries, Scored, Scorer, join_context
 
 # The divisor of the sum, given the candidate and its number of tokens.
 LENGTHS: dict[str, Callable[[str, int], int]] = {

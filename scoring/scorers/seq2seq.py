@@ -18,8 +18,7 @@ from polyprobe.system.messages import PolyprobeError
 from .answers import AnswerScorer
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer, SettlingScorer
-from .queries import Queries, join_context
-from .scorer import Family, Scorer
+from .scorer import Family, Queries, Scorer, join_context
 
 SENTINEL, CLOSING = "<extra_id_0>", "<extra_id_1>"
 

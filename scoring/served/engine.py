@@ -15,9 +15,18 @@ from polyprobe.scoring.options import PRODUCTS
 from polyprobe.system import sending
 from polyprobe.system.messages import PolyprobeError, report
 
-from .cover import Prompt, PromptReads, cover
-from .server import TIMEOUT, Answer, Form, RefusedError, Server, new_client
-from .values import find_floor
+from .server import (
+    TIMEOUT,
+    Answer,
+    Form,
+    Prompt,
+    PromptReads,
+    RefusedError,
+    Server,
+    cover,
+    find_floor,
+    new_client,
+)
 
 # A server that is restarted needs a minute; one that is gone ends the run after about eight.
 PACE = sending.Pace(tries=12, first_wait=0.5, longest_wait=120.0)

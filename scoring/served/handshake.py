@@ -16,13 +16,21 @@ from polyprobe.system import sending
 from polyprobe.system.messages import PolyprobeError, report
 from polyprobe.system.text import hide_secrets
 
-from .chat import CHAT, ChatServer
-from .cover import Prompt
 from .engine import ServedEngine
 from .llamacpp import LlamaCpp
-from .openai import Completions, Vllm
-from .server import ABSENT, Answer, Form, LimitedError, RefusedError, Server, new_client, readable
-from .values import find_fault
+from .openai import CHAT, ChatServer, Completions, Vllm
+from .server import (
+    ABSENT,
+    Answer,
+    Form,
+    LimitedError,
+    Prompt,
+    RefusedError,
+    Server,
+    find_fault,
+    new_client,
+    readable,
+)
 
 # In the order of asking: the last but one takes every server with OpenAI's completions.
 KINDS: tuple[type[Server], ...] = (Vllm, LlamaCpp, Completions, ChatServer)

@@ -6,9 +6,19 @@ from typing import Any
 from polyprobe.system.messages import report
 from polyprobe.system.sending import BrokenAnswerError
 
-from .cover import Prompt, Reach
-from .server import Answer, Form, ServedModel, Server, compare_ids, fetch_own, read_number
-from .values import Place, read_place
+from .server import (
+    Answer,
+    Form,
+    Place,
+    Prompt,
+    Reach,
+    ServedModel,
+    Server,
+    compare_ids,
+    fetch_own,
+    read_number,
+    read_place,
+)
 
 TOP = 200  # candidates among the most probable tokens need no request of their own
 FORCE = 1000.0  # added to the logit of a token, so that it is drawn; its log-probability is raw

@@ -1,15 +1,20 @@
-"""What every kind of server has: a model, prompts in, checked answers out."""
+"""What every kind of server has: the fewest prompts of a plan in, checked answers out."""
 
 import json
 import math
 import os
 import re
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from polyprobe.schema.run.folder import AGREE
+from polyprobe.scoring.engine import Ids, Plan
 from polyprobe.system.messages import PolyprobeError, one_line
 from polyprobe.system.sending import (
     LARGE,
@@ -22,15 +27,92 @@ from polyprobe.system.sending import (
 )
 from polyprobe.system.text import hide_secrets
 
-from .cover import Prompt, PromptReads, Reach
-from .values import ABOVE_ONE, Place
-
 BATCH_TOKENS = 4096  # of the prompts of one HTTP request
 KEY = "POLYPROBE_API_KEY"
 ABSENT = (404, 405, 501)  # no such route, or no such model
 REFUSALS = (400, 413, 422, *ABSENT)
 PAGE = "a web page"  # some servers have one at each unknown path; else a proxy's error
 TIMEOUT = 300.0  # seconds until an answer is complete: a server may have a queue
+ABOVE_ONE, BELOW_ONE = 1e-3, 1e-2  # of sums of probabilities, by rounding
+N_EQUAL = 3  # places with exactly the same least value: those of a model differ in some digit
+STEP, BITS = 0.005, 11  # rounding to these decimals or bits of mantissa changes 1e-3 nats
+REPEATED = 0.1  # share of values that occur before: 0.02 with 3 decimals
+UNDERFLOW = -80.0  # below, llama.cpp's probabilities have few bits or are 0
+
+
+class Prompt(NamedTuple):
+    """Token ids, and the log-probabilities to return."""
+
+    ids: tuple[int, ...]
+    children: tuple[int, ...] = ()  # tokens whose log-probability behind `ids` is to be returned
+    path: bool = False  # whether to return that of each of `ids[1:]` behind those before it
+
+
+class Reach(NamedTuple):
+    """The log-probabilities that one prompt can return."""
+
+    path: bool  # those of the prompt's own tokens
+    children: int  # number of named tokens behind the prompt, at most
+
+
+class PromptReads(NamedTuple):
+    """A prompt, and the numbers of the reads that it answers."""
+
+    prompt: Prompt
+    path: list[list[int]]  # numbers of the reads of each of `ids[1:]`, empty without `path`
+    children: list[list[int]]  # numbers of the reads of each child
+
+
+def cover(plan: Plan, reach: Reach) -> list[PromptReads]:
+    """Choose the fewest prompts that answer all reads, in sorted order."""
+    # A read is an edge: a target behind its beginning. A prompt answers the edges on the way to its
+    # end (`Reach.path`) and those behind it (`Reach.children`). With both, prompts are needed at
+    # the beginnings of leaves only: of edges that no other edge continues. Neighbours in the order
+    # of the prompts share most of their tokens.
+    edges = _list_edges(plan)
+    ordered = sorted(edges)
+    pairs = zip_longest(ordered, ordered[1:], fillvalue=())
+    leaves = [edge for edge, after in pairs if not reach.path or after[: len(edge)] != edge]
+    ends = sorted({edge[:-1] if reach.children else edge for edge in leaves})
+    paths = _choose_paths(ordered, ends)
+    children: dict[Ids, list[Ids]] = {}
+    for edge in edges:
+        children.setdefault(edge[:-1], []).append(edge)
+    answered: set[Ids] = set()  # each read belongs to the first prompt that answers it
+    prompts = []
+    for end in ends:
+        way = [end[:k] for k in range(2, len(end) + 1)] if end in paths else []
+        path = [[] if edge in answered else edges.get(edge, []) for edge in way]
+        answered.update(way)
+        targets = children.get(end, [])
+        for start in range(0, max(1, len(targets)), max(1, reach.children)):
+            part = targets[start : start + reach.children]
+            prompt = Prompt(end, tuple(edge[-1] for edge in part), bool(way) and not start)
+            reads = [[] if edge in answered else edges[edge] for edge in part]
+            prompts.append(PromptReads(prompt, [] if start else path, reads))
+            answered.update(part)
+    return prompts
+
+
+def _list_edges(plan: Plan) -> dict[Ids, list[int]]:
+    """Return the numbers of the reads of each target behind its beginning."""
+    edges: dict[Ids, list[int]] = {}
+    for row, reads in sorted(plan.reads.items()):
+        for position, target, number in zip(*reads, strict=True):
+            edges.setdefault((*row.ids[: position + 1], target), []).append(number)
+    return edges
+
+
+def _choose_paths(edges: Sequence[Ids], ends: Sequence[Ids]) -> set[Ids]:
+    """Choose the prompts with a path: one on which each edge without a prompt in front of it is."""
+    # A server does not use its prefix cache for the log-probabilities of a prompt.
+    paths, places = set[Ids](), {*ends}
+    latest: Ids = ()
+    for edge in reversed(edges):  # the deepest first: its path answers the edges above too
+        if edge[:-1] not in places and latest[: len(edge)] != edge:
+            latest = ends[bisect_left(ends, edge)]  # the first that begins with the edge
+            paths.add(latest)
+    return paths
 
 
 @contextmanager
@@ -153,7 +235,7 @@ class Server(ABC):
         """Return the text that the model writes behind each prompt, greedily."""
 
     @abstractmethod
-    async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
+    async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list["Place"]:
         """Return the places of these prompts for which the server has values; see `find_fault`."""
 
     @abstractmethod
@@ -264,3 +346,64 @@ async def fetch_models(client: Any, url: str) -> dict[str, dict[str, Any]]:
         return {model["id"]: model for model in answer["data"]}
     except (KeyError, TypeError):
         return {}
+
+
+class Place(NamedTuple):
+    """Log-probabilities behind a beginning."""
+
+    token: float | None  # that of the prompt's next token; None without
+    best: list[float]  # the largest ones, in order; empty if unknown
+
+
+def read_place(value: float | None, top: Mapping[Any, float] | None) -> Place:
+    """Read a place; a token that is not among the best may be listed behind them."""
+    best = sorted(map(float, (top or {}).values()), reverse=True)
+    return Place(value, best[:-1] if best and value == best[-1] else best)
+
+
+def find_fault(places: Sequence[Place], vocabulary: int) -> str:
+    """Describe what is wrong with log-probabilities; nothing if a model can have them."""
+    lows = [
+        min((x for x in place.best if x > UNDERFLOW), default=0.0)
+        if place.token is None
+        else place.token
+        for place in places
+    ]
+    return _find_sum(places, vocabulary) or find_floor(lows) or _find_rounding(places)
+
+
+def _find_sum(places: Sequence[Place], vocabulary: int) -> str:
+    # Each other token has at most the least probability of the best; a model may have more tokens
+    # than its tokenizer. A list that is shorter than others lacks a token whose text occurs twice.
+    size = max(len(place.best) for place in places)
+    full = [place for place in places if len(place.best) == size > 1]
+    n_others = 2 * vocabulary - size if size < vocabulary else 0
+    sums = [math.fsum(math.exp(min(x, 1.0)) for x in place.best) for place in full]
+    bounds = [x + n_others * math.exp(y.best[-1]) for x, y in zip(sums, full, strict=True)]
+    if not all(total <= 1 + ABOVE_ONE for total in sums):  # or NaN
+        return "probabilities add up to more than one"
+    if min(bounds, default=1.0) < 1 - BELOW_ONE:
+        return (
+            f"probabilities add up to {min(bounds):.3g} at most: log-probabilities have another "
+            "base than e, or are cut or shifted"
+        )
+    outside = [x.token == x.best[-1] for x in full if x.token and x.token <= x.best[-1]]
+    unlikely = sum(outside) >= max(N_EQUAL, len(outside) / 2)
+    return "unlikely tokens have the log-probability of a likely one" if unlikely else ""
+
+
+def find_floor(lows: Sequence[float]) -> str:
+    """Describe the least value of several places, if it is that of `N_EQUAL` of them."""
+    floor = min(lows, default=0.0)
+    if floor == 0 or lows.count(floor) < N_EQUAL:
+        return ""
+    return f"the least log-probabilities are all {floor:.6g}: unlikely tokens have one floor"
+
+
+def _find_rounding(places: Sequence[Place]) -> str:
+    tokens = [x.token for x in places if x.token is not None and x.token < -0.1]
+    values = np.array(tokens or [x for place in places for x in place.best])
+    on_steps = np.abs(values / STEP - np.round(values / STEP)).max() < 1e-3
+    few_bits = not (values.astype(np.float32).view(np.int32) & (2 ** (23 - BITS) - 1)).any()
+    repeated = len(tokens) - len({*tokens}) > REPEATED * len(tokens)
+    return "log-probabilities are rounded" if on_steps or few_bits or repeated else ""

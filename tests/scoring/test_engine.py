@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polyprobe.schema.columns import SENTENCE_START
 from polyprobe.scoring.engine import engine
-from polyprobe.scoring.engine.beginning import Beginning, find_beginning
+from polyprobe.scoring.engine.engine import Trial, make_probe
 from polyprobe.scoring.engine.forward import (
     Full,
     Gathered,
@@ -21,9 +21,8 @@ from polyprobe.scoring.engine.forward import (
     Unpadded,
     count_common,
 )
-from polyprobe.scoring.engine.prefix import Prefix, group_inputs
+from polyprobe.scoring.engine.prefix import Beginning, Prefix, find_beginning, group_inputs
 from polyprobe.scoring.engine.tree import Tree, Trie, count_new, make_mask
-from polyprobe.scoring.engine.trial import Trial, make_probe
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.messages import PolyprobeError
 

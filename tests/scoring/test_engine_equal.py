@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.schema.columns import SENTENCE_START
-from polyprobe.scoring.engine.beginning import Beginning
+from polyprobe.scoring.engine.prefix import Beginning
 from polyprobe.system.messages import PolyprobeError
 from tests.scoring import plain
 from tests.scoring.queries import LONG, QUERIES, TEXT

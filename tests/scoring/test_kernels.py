@@ -12,7 +12,7 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.scoring.decoding import decode
-from polyprobe.scoring.engine import kernels, trial
+from polyprobe.scoring.engine import engine, kernels
 from polyprobe.scoring.engine.forward import Input
 from polyprobe.scoring.engine.kernels import BLOCK, Blocks, Kernels, faster_product
 from polyprobe.scoring.engine.tree import Trie, make_mask
@@ -172,7 +172,7 @@ def test_a_product_that_gives_other_scores_is_not_used(scorer, given, monkeypatc
     multiply = kernels._multiply
     monkeypatch.setattr(kernels, "_multiply", lambda *asked: multiply(*asked) * 1.01)
     chosen = "torch" if given else "onednn"
-    monkeypatch.setattr(trial, "faster_product", lambda model: chosen)
+    monkeypatch.setattr(engine, "faster_product", lambda model: chosen)
     scorer = type(scorer)(scorer.model, scorer.tokenizer)
     if given:
         assert not scorer.engine.fix_product("onednn")
@@ -185,7 +185,7 @@ def test_parts_that_give_other_scores_are_not_used(scorer, product, monkeypatch)
     """The product is kept."""
     attend = kernels._attend
     monkeypatch.setattr(kernels, "_attend", lambda *given, **more: attend(*given, **more) * 1.01)
-    monkeypatch.setattr(trial, "faster_product", lambda model: product)
+    monkeypatch.setattr(engine, "faster_product", lambda model: product)
     scorer = type(scorer)(scorer.model, scorer.tokenizer)
     assert not scorer.engine.network.kernels.blockwise
     assert scorer.engine.product == product
@@ -241,7 +241,7 @@ def test_a_run_keeps_its_product(loaded, tmp_path, monkeypatch):
         evaluate_model(load_scorer("geolm", **given), languages="en", **asked)
     else:
         evaluate_model("geolm", languages="en", **given, **asked)
-    monkeypatch.setattr(trial, "faster_product", lambda model: "torch")
+    monkeypatch.setattr(engine, "faster_product", lambda model: "torch")
     evaluate_model(load_scorer("geolm") if loaded else "geolm", languages="es", **asked)
     settings = json.loads((tmp_path / "run.json").read_text())
     assert settings["languages"] == ["en", "es"]

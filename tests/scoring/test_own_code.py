@@ -11,8 +11,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
-from polyprobe.scoring.weights.code import find_code_files
-from polyprobe.scoring.weights.places import locate_model
+from polyprobe.scoring.weights.places import find_code_files, locate_model
 from polyprobe.system.messages import PolyprobeError
 from tests.hub.client import run_client, run_polyprobe
 from tests.making import tiny
@@ -180,7 +179,7 @@ LOAD = """
 import contextlib, io, json
 from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
-from polyprobe.scoring.weights.code import find_code_files
+from polyprobe.scoring.weights.places import find_code_files
 from polyprobe.scoring.weights.places import locate_model
 
 said = io.StringIO()

@@ -14,7 +14,7 @@ from transformers import (
 
 from polyprobe.scoring.engine.forward import Plan
 from polyprobe.scoring.scorers.masked import PllScorer, WordPllScorer, number_words
-from polyprobe.scoring.scorers.queries import Queries
+from polyprobe.scoring.scorers.scorer import Queries
 from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.scoring import zoo

@@ -13,7 +13,7 @@ from polyprobe.eval import load_scorer
 from polyprobe.scoring.scorers import FAMILIES, SCORINGS
 from polyprobe.scoring.scorers.causal import CausalContrastiveScorer, CausalObjectScorer
 from polyprobe.scoring.scorers.part import first_pieces
-from polyprobe.scoring.scorers.queries import Queries
+from polyprobe.scoring.scorers.scorer import Queries
 from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain

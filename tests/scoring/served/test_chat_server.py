@@ -12,7 +12,7 @@ from polyprobe.eval.evaluate import forecast_work
 from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
 from polyprobe.schema.run.folder import Run, split_signature
 from polyprobe.scoring import load
-from polyprobe.scoring.served.chat import SYSTEM, join_spellings
+from polyprobe.scoring.served.openai import SYSTEM, join_spellings
 from polyprobe.system.messages import PolyprobeError
 
 from .stand_in import serving, sure, tokenizer

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.scoring.engine import Input, Plan
-from polyprobe.scoring.served.cover import Reach, cover
+from polyprobe.scoring.served.server import Reach, cover
 
 REACHES = [Reach(True, 20), Reach(False, 20), Reach(True, 0)]
 SENTENCES = st.lists(

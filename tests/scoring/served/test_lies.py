@@ -14,7 +14,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.scoring.served.values import Place, find_fault, find_floor, read_place
+from polyprobe.scoring.served.server import Place, find_fault, find_floor, read_place
 from polyprobe.system.messages import PolyprobeError
 
 from .lies import GENERATED, LIES, OTHERS, VALUES, Liar

@@ -14,9 +14,8 @@ from polyprobe.eval.evaluate import forecast_work
 from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
 from polyprobe.publish.export import export_run
 from polyprobe.schema.run.folder import Run, split_signature
-from polyprobe.scoring.served.cover import Prompt
 from polyprobe.scoring.served.openai import TopCompletions
-from polyprobe.scoring.served.server import ServedModel
+from polyprobe.scoring.served.server import Prompt, ServedModel
 from polyprobe.system.messages import PolyprobeError
 
 from .stand_in import DIALECTS, GEOLM, Handler, load, serving, tokenizer, with_letters
