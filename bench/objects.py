@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from polyprobe.builder.objects.find import ObjectSpan
 from polyprobe.builder.sources.fluent_mlama import REPOSITORY
-from polyprobe.metrics.shared.words import UNINFLECTED
+from polyprobe.metrics.shared.names import UNINFLECTED
 
 from .machine import find_cpu
 from .objects_rows import FUZZY, HEADS, THRESHOLD, Row, Way, find, read_rows, relabel

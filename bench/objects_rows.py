@@ -20,7 +20,7 @@ from polyprobe.builder.objects import find as objects
 from polyprobe.builder.objects.find import UNSEGMENTED, ObjectSpan
 from polyprobe.builder.objects.lemmatizers import Lemmatizer, load_lemmatizer
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE, FAILED, FILE, REPOSITORY, SEPARATOR
-from polyprobe.metrics.shared.words import Word
+from polyprobe.metrics.shared.names import Word
 from polyprobe.system.download import read_files
 
 THRESHOLD = 75

@@ -21,8 +21,7 @@ import pyarrow.parquet as pq
 
 from polyprobe.analysis.compare.match import match_runs
 from polyprobe.analysis.compare.sentences.compare import VersionComparison, compare_versions
-from polyprobe.analysis.compare.sentences.deltas import rank_answers
-from polyprobe.analysis.compare.sentences.texts import Versions
+from polyprobe.analysis.compare.sentences.deltas import Versions, rank_answers
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
 from polyprobe.metrics.joint.significance import Paired

@@ -179,7 +179,7 @@ def board(
     """
     from polyprobe.analysis.board.board import make_board
     from polyprobe.report.findings.board import make_board_finding, write_models
-    from polyprobe.report.page.board import write_board
+    from polyprobe.report.page.runs import write_board
     from polyprobe.system.files import write_text
 
     figures = split_list(options.figures)

@@ -23,7 +23,7 @@ from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import check_object, name_of
 from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, ScorerOptions, is_name
-from polyprobe.scoring.scorers.shots import Shots
+from polyprobe.scoring.scorers.part import Shots
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.files import locked
 from polyprobe.system.messages import PolyprobeError, report

@@ -24,7 +24,7 @@ from .model_objects import check_object, configuration_of, identify_object, name
 from .options import ANSWER, HALF, PRODUCTS, SERVED, ScorerOptions, is_name
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .scorers.answers import ServedAnswerScorer
-from .scorers.letters import ServedLettersScorer
+from .scorers.part import ServedLettersScorer
 from .served.engine import ServedEngine
 from .served.handshake import Handshake, LimitedServerError, connect, shake
 from .served.openai import SYSTEM, ChatServer, TopCompletions

@@ -18,7 +18,7 @@ from polyprobe.eval.work.score_store import ScoreStore
 from polyprobe.publish.checks import check_source
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.publish.source import read_source
-from polyprobe.report.page.board import write_board
+from polyprobe.report.page.runs import write_board
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.download import ContentStore

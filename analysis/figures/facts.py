@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy, rate_first
-from polyprobe.metrics.joint.templates import TemplateTerms, compare_templates
+from polyprobe.metrics.joint.split import TemplateTerms, compare_templates
 from polyprobe.metrics.rankc.formulas import rankc_pairs
 from polyprobe.metrics.rankc_subject import formulas
 from polyprobe.metrics.shared.ranks import order_scores

@@ -12,7 +12,7 @@ from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
 from polyprobe.metrics.answer_agreement.formulas import find_agreement, find_kappa
 from polyprobe.metrics.coverlap.formulas import find_coverlap
 from polyprobe.metrics.joint import HEADLINES, measures
-from polyprobe.metrics.joint.templates import find_centred, find_disattenuated
+from polyprobe.metrics.joint.split import find_centred, find_disattenuated
 from polyprobe.metrics.rank_overlap.formulas import find_kendall
 from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_chance
 from polyprobe.metrics.rankc_subject.formulas import MEANS, RATIOS, find_terms

@@ -19,7 +19,7 @@ from polyprobe.eval.donors import deal_donors
 from polyprobe.eval.questions import annotate
 from polyprobe.eval.work.fill import queries_of
 from polyprobe.schema.run.rows import choose_examples, choose_rows
-from polyprobe.scoring.scorers.shots import Shots, write_example
+from polyprobe.scoring.scorers.part import Shots, write_example
 
 from .floor import count_prefixes, fill_rows
 from .models import CONFIG, Rows, Setting

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from rapidfuzz.fuzz import partial_ratio_alignment
 
-from polyprobe.metrics.shared.similarity import compare_words
-from polyprobe.metrics.shared.words import UNINFLECTED, UNSEGMENTED, Word
+from polyprobe.metrics.shared.names import UNINFLECTED, UNSEGMENTED, Word, compare_words
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import check_arguments
 

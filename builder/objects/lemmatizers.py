@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyprobe.metrics.shared.words import LETTER, UNINFLECTED, Word, fold_word, read_runs
+from polyprobe.metrics.shared.names import LETTER, UNINFLECTED, Word, fold_word, read_runs
 from polyprobe.schema.languages import find_lemma, list_lemmas, stanza_name
 from polyprobe.system.messages import (
     PolyprobeError,

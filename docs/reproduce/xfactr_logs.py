@@ -24,7 +24,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from polyprobe.analysis.compare.decodings import compare_decodings
+from polyprobe.analysis.compare.runs import compare_decodings
 from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.builder.sources.xfactr import LANGUAGES
 from polyprobe.docs.reproduce.released import Released, read_decodings

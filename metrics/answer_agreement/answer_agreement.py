@@ -41,8 +41,7 @@ Examples:
 """
 
 from polyprobe.metrics.answer_agreement.formulas import measure_agreement
-from polyprobe.metrics.shared.citations import JIANG_2020
-from polyprobe.metrics.shared.inputs import INDICES, TEXTS, Module
+from polyprobe.metrics.shared.inputs import INDICES, JIANG_2020, TEXTS, Module
 
 
 class AnswerAgreement(Module):

@@ -25,8 +25,7 @@ Examples:
 """
 
 from polyprobe.metrics.coverlap.formulas import compare_right
-from polyprobe.metrics.shared.citations import JIANG_2020
-from polyprobe.metrics.shared.inputs import INDEX, TEXT, Module
+from polyprobe.metrics.shared.inputs import INDEX, JIANG_2020, TEXT, Module
 
 
 class Coverlap(Module):

@@ -35,8 +35,7 @@ Examples:
 """
 
 from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
-from polyprobe.metrics.shared.citations import JIANG_2020
-from polyprobe.metrics.shared.inputs import TEXT, TEXTS, Module
+from polyprobe.metrics.shared.inputs import JIANG_2020, TEXT, TEXTS, Module
 
 
 class FactualAccuracy(Module):

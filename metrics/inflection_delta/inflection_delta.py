@@ -22,8 +22,7 @@ Examples:
 """
 
 from polyprobe.metrics.inflection_delta.formulas import measure_preference
-from polyprobe.metrics.shared.citations import SEMENOV_2025
-from polyprobe.metrics.shared.inputs import SCORE, Module
+from polyprobe.metrics.shared.inputs import SCORE, SEMENOV_2025, Module
 
 
 class InflectionDelta(Module):

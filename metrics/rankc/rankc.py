@@ -26,8 +26,7 @@ Examples:
 """
 
 from polyprobe.metrics.rankc.formulas import measure_rankc
-from polyprobe.metrics.shared.citations import QI_2023
-from polyprobe.metrics.shared.inputs import SCORES, Module
+from polyprobe.metrics.shared.inputs import QI_2023, SCORES, Module
 
 
 class Rankc(Module):

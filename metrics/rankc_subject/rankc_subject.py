@@ -51,8 +51,7 @@ Examples:
 """
 
 from polyprobe.metrics.rankc_subject.formulas import INPUTS, measure_rankc_subject
-from polyprobe.metrics.shared.citations import QI_2023
-from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
+from polyprobe.metrics.shared.inputs import INDICES, QI_2023, SCORES, Module
 
 
 class RankcSubject(Module):

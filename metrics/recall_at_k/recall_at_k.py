@@ -28,8 +28,7 @@ Examples:
 """
 
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
-from polyprobe.metrics.shared.citations import SEMENOV_2025
-from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
+from polyprobe.metrics.shared.inputs import INDICES, SCORES, SEMENOV_2025, Module
 
 
 class RecallAtK(Module):

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.shared.names import Mention, NamePool, Names
-from polyprobe.metrics.shared.words import UNSEEN, WORD, fold_word
+from polyprobe.metrics.shared.names import UNSEEN, WORD, Mention, NamePool, Names, fold_word
 
 KINDS = (
     *("right", "right_english", "right_other"),  # in the language asked, in English, in another

@@ -6,9 +6,8 @@ from typing import Any
 
 from scipy.special import ndtri, stdtr
 
-from polyprobe.analysis.compare.decodings import Decodings
 from polyprobe.analysis.compare.folders import PairOutcome, Several
-from polyprobe.analysis.compare.runs import Comparison, Gaps
+from polyprobe.analysis.compare.runs import Comparison, Decodings, Gaps
 from polyprobe.analysis.compare.sentences.compare import VersionComparison
 from polyprobe.analysis.compare.sentences.deltas import RECALL, ByRelation
 from polyprobe.analysis.figures.figures import BY_NAME

@@ -86,14 +86,6 @@ def find_beginning(first: Input, last: Input) -> Ids:
     return () if first.source or shared < Beginning.piece else first.ids[:shared]
 
 
-def copy_cache(cache: Any, rows: Tensor) -> Any:
-    """Return a copy of a cache of one row that has as many rows as asked, all of them that one."""
-    cache = copy.deepcopy(cache)
-    if cache is not None:
-        select_rows(cache, rows)
-    return cache
-
-
 def select_rows(cache: Any, rows: Tensor) -> None:
     """Replace the rows of a cache by some of them, in this order."""
     # Layers with recurrent states know the order of beams only; MiniMax's cache knows the other
@@ -236,7 +228,9 @@ class Prefix(ForwardPath):
         length, shared = groups[0].length, groups[0].shared
         ends = [(k, row) for k, group in enumerate(groups) for row in group.leaves]
         encoded = self.network.encode(fronts)
-        cache = copy_cache(self._extended.cache, torch.zeros(len(fronts), dtype=torch.long))
+        cache = copy.deepcopy(self._extended.cache)
+        if cache is not None:  # of one row, which each group begins with
+            select_rows(cache, torch.zeros(len(fronts), dtype=torch.long))
         if length > shared:
             ids = self.network.ids([row.ids[shared:length] for row in fronts])
             output = self.network.run(

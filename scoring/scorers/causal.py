@@ -18,8 +18,14 @@ from polyprobe.scoring.options import BOS
 from polyprobe.system.messages import PolyprobeError, check_option
 
 from .answers import AnswerScorer
-from .letters import LettersScorer
-from .part import FirstPieceScorer, ObjectScorer, SettlingScorer, cut_question, pieces_behind
+from .part import (
+    FirstPieceScorer,
+    LettersScorer,
+    ObjectScorer,
+    SettlingScorer,
+    cut_question,
+    pieces_behind,
+)
 from .scorer import Family, Queries, Scorer, join_context
 
 # Model types whose tokenizer adds no BOS; the code of BMLAMA's authors adds it.

@@ -16,8 +16,7 @@ from polyprobe.scoring.engine.tokens import list_ids
 from polyprobe.scoring.options import FREE
 from polyprobe.system.messages import PolyprobeError
 
-from .letters import LettersScorer
-from .part import FirstPieceScorer, ObjectScorer
+from .part import FirstPieceScorer, LettersScorer, ObjectScorer
 from .scorer import Family, Queries, Scorer, join_context
 
 _INSIDE = ("Mn", "Mc", "Me", "Cf")

@@ -16,8 +16,7 @@ from polyprobe.scoring.engine.tokens import list_ids
 from polyprobe.system.messages import PolyprobeError
 
 from .answers import AnswerScorer
-from .letters import LettersScorer
-from .part import FirstPieceScorer, ObjectScorer, SettlingScorer
+from .part import FirstPieceScorer, LettersScorer, ObjectScorer, SettlingScorer
 from .scorer import Family, Queries, Scorer, join_context
 
 SENTINEL, CLOSING = "<extra_id_0>", "<extra_id_1>"

@@ -1,4 +1,4 @@
-"""Servers with OpenAI's routes: completions, with `echo` or the best tokens alone, vLLM, and chat."""
+"""Servers with OpenAI's routes: completions, with `echo` or the best tokens alone, vLLM; chat."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

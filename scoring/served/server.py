@@ -69,7 +69,10 @@ def cover(plan: Plan, reach: Reach) -> list[PromptReads]:
     # end (`Reach.path`) and those behind it (`Reach.children`). With both, prompts are needed at
     # the beginnings of leaves only: of edges that no other edge continues. Neighbours in the order
     # of the prompts share most of their tokens.
-    edges = _list_edges(plan)
+    edges: dict[Ids, list[int]] = {}  # with the numbers of its reads
+    for row, of_row in sorted(plan.reads.items()):
+        for position, target, number in zip(*of_row, strict=True):
+            edges.setdefault((*row.ids[: position + 1], target), []).append(number)
     ordered = sorted(edges)
     pairs = zip_longest(ordered, ordered[1:], fillvalue=())
     leaves = [edge for edge, after in pairs if not reach.path or after[: len(edge)] != edge]
@@ -92,15 +95,6 @@ def cover(plan: Plan, reach: Reach) -> list[PromptReads]:
             prompts.append(PromptReads(prompt, [] if start else path, reads))
             answered.update(part)
     return prompts
-
-
-def _list_edges(plan: Plan) -> dict[Ids, list[int]]:
-    """Return the numbers of the reads of each target behind its beginning."""
-    edges: dict[Ids, list[int]] = {}
-    for row, reads in sorted(plan.reads.items()):
-        for position, target, number in zip(*reads, strict=True):
-            edges.setdefault((*row.ids[: position + 1], target), []).append(number)
-    return edges
 
 
 def _choose_paths(edges: Sequence[Ids], ends: Sequence[Ids]) -> set[Ids]:

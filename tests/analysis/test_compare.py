@@ -10,11 +10,10 @@ import pytest
 from scipy.stats import binomtest
 from typer.testing import CliRunner
 
-from polyprobe.analysis.compare.decodings import find_mcnemar_p
 from polyprobe.analysis.compare.folders import compare_folders
 from polyprobe.analysis.compare.match import match_facts
 from polyprobe.analysis.compare.options import ComparisonOptions
-from polyprobe.analysis.compare.runs import Comparison, compare_runs
+from polyprobe.analysis.compare.runs import Comparison, compare_runs, find_mcnemar_p
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.units import read_clusters, resolve_bootstrap, resolve_clusters
 from polyprobe.analysis.options import Bootstrap

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.predictions import mark_predictions
-from polyprobe.analysis.groups import GroupOptions, labels
+from polyprobe.analysis.groups import GroupOptions
 from polyprobe.analysis.groups import groups as module
 from polyprobe.analysis.groups.groups import MarkedRows, group_facts
 from polyprobe.analysis.options import Bootstrap
@@ -272,7 +272,7 @@ def test_a_language_without_a_fact_of_a_group_is_left_out(place, tmp_path):
 
 def test_languages_of_unknown_script_are_in_no_group(place, small, monkeypatch):
     known = {"en": "Latn", "ru": "Cyrl"}
-    monkeypatch.setattr(labels, "list_traits", lambda splits, trait: known)
+    monkeypatch.setattr(module, "list_traits", lambda splits, trait: known)
     outcome = group_run(small, "script", **NONE)
     assert [group.name for group in outcome.tables["all"].groups] == ["Latn", "Cyrl"]
     assert "1 of 3 languages are in no group and left out" in make_groups_finding(outcome).notes

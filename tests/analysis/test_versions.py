@@ -10,15 +10,14 @@ import sacrebleu
 from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.match import find_versions
-from polyprobe.analysis.compare.sentences.compare import compare_versions
+from polyprobe.analysis.compare.sentences.compare import compare_versions, measure_overlap
 from polyprobe.analysis.compare.sentences.deltas import (
     Ranks,
     WordingTest,
+    load_texts,
     rank_answers,
     summarize_ranks,
 )
-from polyprobe.analysis.compare.sentences.quality import measure_overlap
-from polyprobe.analysis.compare.sentences.texts import load_texts
 from polyprobe.cli import app
 from polyprobe.report.findings.comparison import list_notes_of_wording
 from polyprobe.schema.run.folder import Run

@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.match import find_versions
 from polyprobe.analysis.compare.options import WordingOptions
-from polyprobe.analysis.compare.sentences.compare import compare_versions
-from polyprobe.analysis.compare.sentences.quality import score_translations
+from polyprobe.analysis.compare.sentences.compare import compare_versions, score_translations
 from polyprobe.cli import app
 from polyprobe.system.messages import PolyprobeError
 from tests.making.versions import N, write_versions
@@ -139,7 +138,7 @@ def test_a_program_that_is_not_python(program):
 def test_the_worker_needs_no_more_than_python_3_8():
     import ast
 
-    from polyprobe.analysis.compare.sentences.quality import WORKER
+    from polyprobe.analysis.compare.sentences.compare import WORKER
 
     tree = ast.parse(WORKER.read_text(encoding="utf-8"), feature_version=(3, 8))
     imports = {
@@ -189,7 +188,7 @@ def test_no_english_to_translate_from(tmp_path, python):
 
 
 def test_the_worker_alone(python):
-    from polyprobe.analysis.compare.sentences.quality import WORKER
+    from polyprobe.analysis.compare.sentences.compare import WORKER
 
     done = subprocess.run([python, WORKER, "fine"], input=b"", capture_output=True, check=True)
     assert json.loads(done.stdout) == {"scores": [], "comet": "0"}

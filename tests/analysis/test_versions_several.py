@@ -14,9 +14,9 @@ from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.deltas import (
     Pearson,
     compute_pearson,
+    find_answer_text,
     split_by_relation,
 )
-from polyprobe.analysis.compare.sentences.texts import find_answer_text
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app

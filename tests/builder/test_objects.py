@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from polyprobe.builder.objects.find import find_objects
 from polyprobe.builder.objects.lemmatizers import load_lemmatizer
-from polyprobe.metrics.shared.similarity import compare_words
-from polyprobe.metrics.shared.words import Word, fold_word
+from polyprobe.metrics.shared.names import Word, compare_words, fold_word
 from polyprobe.system.messages import PolyprobeError
 
 

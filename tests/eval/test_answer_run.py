@@ -13,7 +13,7 @@ from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import ANSWERS, Run
 from polyprobe.schema.run.protocol import as_asked
 from polyprobe.schema.run.rows import choose_examples
-from polyprobe.scoring.scorers.shots import Shots
+from polyprobe.scoring.scorers.part import Shots
 from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts

@@ -13,7 +13,7 @@ from polyprobe.schema.columns import SENTENCE_START, to_table
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import choose_examples, choose_rows
-from polyprobe.scoring.scorers.shots import Shots
+from polyprobe.scoring.scorers.part import Shots
 from polyprobe.system.messages import PolyprobeError
 from tests.making.datasets import write_dataset
 from tests.making.facts import rows

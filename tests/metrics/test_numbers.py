@@ -3,7 +3,7 @@
 import pytest
 from num2words import CONVERTER_CLASSES
 
-from polyprobe.metrics.shared.numbers import read_date, spell_name
+from polyprobe.metrics.shared.names import read_date, spell_name
 from polyprobe.metrics.shared.verdicts import Judge
 
 CODES = ("en", "ru", "de", "ja", "tr", "hi", "es")

@@ -12,7 +12,7 @@ from polyprobe.metrics.shared.verdicts import KINDS
 from polyprobe.publish.export import export_run
 from polyprobe.report.findings.run import VERDICTS
 from polyprobe.report.page import write_report
-from polyprobe.report.page.examples import FREE, LONGEST, collect_examples, cut_answer, read_answers
+from polyprobe.report.page.runs import FREE, LONGEST, collect_examples, cut_answer, read_answers
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.messages import PolyprobeError
 from tests.making.browser import open_page

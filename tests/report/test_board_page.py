@@ -8,7 +8,7 @@ import pytest
 from polyprobe.analysis.board import FILES
 from polyprobe.analysis.board.board import make_board
 from polyprobe.report.findings.board import write_models
-from polyprobe.report.page.board import write_board
+from polyprobe.report.page.runs import write_board
 from polyprobe.schema.locate import read_card
 from polyprobe.system.messages import PolyprobeError
 from tests.making.boards import BLOOM, TABLE_5, write_table_5, write_typed

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from polyprobe.builder.output.card import relations_table
-from polyprobe.report.page import examples
-from polyprobe.report.page.examples import (
+from polyprobe.report.page import runs as module
+from polyprobe.report.page.runs import (
     KINDS,
     choose_facts,
     classify_answers,
@@ -100,7 +100,7 @@ def test_examples_have_prompt_answer_and_right_answer(run):
 
 
 def test_the_right_candidate_is_listed_behind_the_best_ones(tmp_path, monkeypatch):
-    monkeypatch.setattr(examples, "RANKED", 1)
+    monkeypatch.setattr(module, "RANKED", 1)
     run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
     found = collect_examples(run.settings(), read_answers(run, list(PICKS)), 1_000_000)
     rows = {fact["id"]: fact["rows"] for fact in found["facts"]}["P36:C3:3"]  # the last is right

@@ -5,7 +5,7 @@ import pytest
 from polyprobe.analysis.board.board import make_board
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.report.page import write_report
-from polyprobe.report.page.board import write_board
+from polyprobe.report.page.runs import write_board
 from polyprobe.schema.load import load_facts
 from tests.making.boards import write_many, write_table_5
 from tests.making.browser import open_page

@@ -8,7 +8,7 @@ from polyprobe.analysis.board.board import make_board
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.report.page import write_report
-from polyprobe.report.page.board import write_board
+from polyprobe.report.page.runs import write_board
 from polyprobe.schema.run.folder import Run
 from tests.making.browser import open_page
 from tests.making.facts import write_facts

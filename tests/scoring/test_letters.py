@@ -13,7 +13,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.report.page import write_report
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.scoring.scorers.letters import FLOOR, choose_shifts, separate
+from polyprobe.scoring.scorers.part import FLOOR, choose_shifts, separate
 from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts

@@ -13,8 +13,7 @@ from polyprobe.schema.languages import stanza_name
 from polyprobe.system.files import TAB, read_tsv
 from polyprobe.system.messages import PolyprobeError, missing, one_line, track
 
-from .deltas import Ranks, WordingTest
-from .texts import WordingTexts
+from .deltas import Ranks, WordingTest, WordingTexts
 
 GENDERS = ("female", "male", "none")
 GROUPS = {"women": "female", "men": "male"}

@@ -9,7 +9,7 @@ import pytest
 from polyprobe.analysis.board.board import make_board
 from polyprobe.publish.checks import STAGES, check_source, find_objections
 from polyprobe.publish.source import read_source
-from polyprobe.report.page.board import write_board
+from polyprobe.report.page.runs import write_board
 from polyprobe.system.messages import PolyprobeError
 from tests.making.boards import write_table_5
 from tests.publish.push.folders import change, edit, metric, small_dataset

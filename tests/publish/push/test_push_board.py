@@ -5,7 +5,7 @@ import pytest
 from polyprobe.analysis.board.board import make_board
 from polyprobe.cli.publish import find_kind
 from polyprobe.publish.install import install_folder
-from polyprobe.report.page.board import write_board
+from polyprobe.report.page.runs import write_board
 from polyprobe.system.messages import PolyprobeError
 from tests.making.boards import write_table_5
 from tests.publish.push.clients import api, contents, held, messages, run

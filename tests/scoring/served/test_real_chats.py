@@ -15,7 +15,7 @@ from polyprobe.bench import servers
 from polyprobe.eval import load_scorer
 from polyprobe.schema.load import load_facts
 from polyprobe.scoring.options import LETTERS
-from polyprobe.scoring.scorers.letters import write_question
+from polyprobe.scoring.scorers.part import write_question
 from polyprobe.scoring.served.openai import SYSTEM
 from polyprobe.system.messages import PolyprobeError
 
