@@ -10,17 +10,14 @@ from scipy.stats import pearsonr, spearmanr
 from polyprobe.analysis.edits import OTHERS, summarize_edits
 from polyprobe.system.messages import PolyprobeError
 from tests.making.edits import make_edits
-from tests.metrics.analysis.test_bmlama_tables import PAPER, read_edits
+from tests.making.papers import read_bmlama, read_edits
 
 RANKC = {"es": 0.52, "vi": 0.49, "hu": 0.26, "el": 0.24}
 
 
 @pytest.fixture(scope="module")
 def paper(upstream):
-    file = upstream.parent / "papers" / PAPER
-    if not file.is_file():
-        pytest.skip(f"needs the paper's text, {file}")
-    return file.read_text(encoding="utf-8")
+    return read_bmlama(upstream)
 
 
 @pytest.fixture(scope="module")

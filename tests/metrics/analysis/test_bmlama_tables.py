@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import linregress, pearsonr, spearmanr, t
 
-PAPER = "2310.10378-bmlama-rankc.txt"
+from tests.making.papers import read_bmlama, read_edits
+
 # Unordered pairs: 17, 53 languages; of those that BLOOM supports, 7 and 14 (table 6)
 PAIRS = {"BMLAMA-17": 17 * 16 / 2, "BMLAMA-53": 53 * 52 / 2}
 SUPPORTED = {"BMLAMA-17": 7 * 6 / 2, "BMLAMA-53": 14 * 13 / 2}
@@ -15,10 +16,7 @@ BILLIONS = {"560m": 0.56, "1.1b": 1.1, "1.7b": 1.7, "3b": 3, "7.1b": 7.1}  # of 
 
 @pytest.fixture(scope="module")
 def paper(upstream):
-    file = upstream.parent / "papers" / PAPER
-    if not file.is_file():
-        pytest.skip(f"needs the paper's text, {file}")
-    return file.read_text(encoding="utf-8")
+    return read_bmlama(upstream)
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +86,6 @@ def fits(r, printed, n):
     low, high = ((int(digit) + d) * 10.0 ** int(power) for d in (-0.5, 0.5))
     ends = [max(abs(r) - 0.005, 0), abs(r) + 0.005]
     return p_value(ends[1], n) <= high and p_value(ends[0], n) >= low
-
-
-def read_edits(paper, table):
-    """Return language and four printed numbers of each row: right, wrong before; the same after."""
-    end = paper.index(f"Table {table}:")
-    text = paper[paper.rindex("Lang RankC", 0, end) : end]
-    numbers = " ".join([r"(\d\.\d+(?:e-\d+)?)"] * 4)
-    rows = re.findall(rf"^(\w\w)(?: \d\d \(\w+\)|-){numbers}$", text, re.MULTILINE)
-    return [(language, values) for language, *values in rows]
 
 
 def bound(text):
