@@ -168,6 +168,14 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
         signed=True,
     )
 
+    also_accept: str | None = option(
+        None,
+        "Also accept the labels and forms of this language (double evaluation of X-FACTR).",
+        panel=f"Free decoding (--scoring {FREE})",
+        metavar="LANGUAGE",
+        needs=f"--scoring {FREE}",
+    )
+
     def check(self) -> None:
         """Refuse free decoding, and a divided model, in several processes."""
         super().check()

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +65,7 @@ def as_asked(
     first: str | None = None,
     final_stop: str = "none",
     as_written: bool = False,
+    also: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, pa.Table]:
     """Change the rows to what a protocol asks; most protocols take them unchanged.
 
@@ -72,10 +74,11 @@ def as_asked(
     same in every language. `answers` are indices into them. The labels of the language `first`
     (default: that of the first table) identify objects without ids. `final_stop` ends each prompt.
     Free answers: the same candidates, and prompts are `open_question`s, or remain `as_written`.
+    Free decoding: accepted forms of all rows of a question, and those in `also` for its facts.
     """
     check_askable(tables, scoring)
     if protocol_of(scoring).kind == "predictions":
-        return {language: _accept_all(table, language) for language, table in tables.items()}
+        return {x: _accept_all(table, x, also or {}) for x, table in tables.items()}
     if not protocol_of(scoring).whole_relation:
         return dict(tables)
     objects = list_relation_objects(tables[first or next(iter(tables))])
@@ -87,8 +90,7 @@ def as_asked(
 
 def read_forms(table: pa.Table) -> list[list[str]]:
     """List the accepted forms: the column `answer_forms`, or the labels of correct candidates."""
-    rows = zip(table["candidates"].to_pylist(), table["answers"].to_pylist(), strict=True)
-    labels = [[candidates[k] for k in answers] for candidates, answers in rows]
+    labels = _read_labels(table)
     if "answer_forms" not in table.schema.names:
         return labels
     kind = table.schema.field("answer_forms").type
@@ -98,10 +100,27 @@ def read_forms(table: pa.Table) -> list[list[str]]:
     return [[*filter(None, f or [])] or label for f, label in zip(forms, labels, strict=True)]
 
 
-def _accept_all(table: pa.Table, language: str) -> pa.Table:
+def _read_labels(table: pa.Table) -> list[list[str]]:
+    rows = zip(table["candidates"].to_pylist(), table["answers"].to_pylist(), strict=True)
+    return [[candidates[k] for k in answers] for candidates, answers in rows]
+
+
+def list_names(table: pa.Table) -> dict[str, list[str]]:
+    """List the labels of the right answers, and their accepted forms, by fact."""
+    names: dict[str, list[str]] = {}
+    for fact, *parts in zip(
+        table["fact_id"].to_pylist(), _read_labels(table), read_forms(table), strict=True
+    ):
+        names.setdefault(fact, []).extend(chain(*parts))
+    return names
+
+
+def _accept_all(table: pa.Table, language: str, also: Mapping[str, Sequence[str]]) -> pa.Table:
     """Give the rows the `answer_forms` of all rows of the same question."""
     with naming_language(language):
         lists = read_forms(table)
+    facts = table["fact_id"].to_pylist() if also else ()
+    lists = [[*lists[row], *also.get(fact, ())] for row, fact in enumerate(facts)] or lists
     # a question is a relation of a subject, known by its id, or a prompt without ids
     questions = table["prompt"].to_pylist()
     if "subject_id" in table.column_names:

@@ -69,7 +69,7 @@ def test_every_option_but_those_that_change_no_score_is_in_run_json():
     of_work = {"languages", "batch_tokens", "device_map", "devices", "ray", "threads", "cache"}
     of_work |= {"price"}
     in_further = {"adapter", "quantize", "trust_remote_code", "product", "server", "tokenizer"}
-    in_further |= {"final_stop", "shots"}
+    in_further |= {"also_accept", "final_stop", "shots"}
     in_scoring = {
         "answer_tokens",
         "permutations",
