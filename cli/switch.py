@@ -21,13 +21,9 @@ class SwitchOptions(Options):
     """Which sentences are switched, and which names they get."""
 
     config: str | None = option(None, "Configuration of the dataset.")
-    labels: str | None = option(
-        None, "Comma-separated LANG=FILE of further labels: lines of entity, tab, name."
-    )
+    labels: str | None = option(None, "LANG=FILE,… of labels: lines of entity, tab, name.")
     names: str = option(
-        FREQUENCY,
-        "Names by their frequency in the other language's own sentences (else labels), or label.",
-        choices=(FREQUENCY, LABEL),
+        FREQUENCY, "By frequency in the other sentences, or label.", choices=(FREQUENCY, LABEL)
     )
     tokenizer: str | None = option(None, "Model whose tokens are counted (default: words).")
     seed: int = option(0, "Seed of the drawn names.", minimum=0)
@@ -55,10 +51,8 @@ def switch(
     corpus = read_corpus(sources, splits, options.config, labels, tokenizer)
     pairs = [*switch_sentences(corpus, options.names, options.seed)]
     if not pairs:
-        raise PolyprobeError(
-            "no mention has a name in another language; datasets need ids of subjects and "
-            "candidates, linked text needs sentences in both languages or --labels LANG=FILE"
-        )
+        text = "no mention has a name in another language; datasets need ids of subjects and "
+        raise PolyprobeError(f"{text}candidates, linked text the same entities or --labels")
     lines = (json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs)
     write_text(output, "".join(lines), "choose another --output")
     say(*(f"{name}: {n:,}" for name, n in corpus.counts.items()))

@@ -43,6 +43,21 @@ def load_names(dataset: str | Splits, config: str | None, languages: Sequence[st
         return tables
 
 
+def read_names(dataset: str | Splits, config: str | None, language: str) -> dict[str, list[str]]:
+    """Read the labels and forms of right answers by fact; xfactr has them in another `config`."""
+    try:
+        [table] = load_facts(dataset, config, language).values()
+    except PolyprobeError as error:
+        try:
+            [table] = load_facts(dataset, language, language).values()
+        except PolyprobeError:
+            raise PolyprobeError(f"--also-accept: {error}") from error
+    names: dict[str, list[str]] = {}
+    for fact, forms in zip(table["fact_id"].to_pylist(), read_forms(table, True), strict=True):
+        names.setdefault(fact, []).extend(forms)
+    return names
+
+
 class Judges:
     """A judge for each language and relation; the entities are the relation's objects.
 

@@ -17,13 +17,7 @@ from polyprobe.schema.columns import fingerprint, has_prompts
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.locate import make_absolute
 from polyprobe.schema.run.folder import FinishedRun, Run
-from polyprobe.schema.run.protocol import (
-    Protocol,
-    as_asked,
-    check_askable,
-    list_names,
-    protocol_of,
-)
+from polyprobe.schema.run.protocol import Protocol, as_asked, check_askable, protocol_of
 from polyprobe.schema.run.rows import check_comparable, choose_examples, find_rows
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, load
@@ -31,11 +25,11 @@ from polyprobe.scoring.model_objects import check_object, name_of
 from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, ScorerOptions, is_name
 from polyprobe.scoring.scorers.part import Shots
 from polyprobe.system.devices import limit_threads
-from polyprobe.system.files import locked
+from polyprobe.system.files import hash_json, locked
 from polyprobe.system.messages import PolyprobeError, report
 from polyprobe.system.options import check_keywords, collect_options, with_keywords
 
-from .answers import Judges, Show, hide_objects, load_names
+from .answers import Judges, Show, hide_objects, load_names, read_names
 from .donors import deal_donors
 from .options import EvaluationOptions, EvaluationRequest
 from .questions import DONOR, NO_DONORS, add_starts, annotate, check_prefix
@@ -202,7 +196,7 @@ class Evaluation(NamedTuple):
     choice: Mapping[str, Any]  # the settings of the run that say how they were chosen
     run: Run
     earlier: Settings | None  # of a run to resume with the same model
-    also: pa.Table | None  # the split whose names are accepted too
+    also: Mapping[str, Sequence[str]]  # names of a further language, by fact
 
     def describe(self, model: Loaded | Process) -> Settings:
         """Return the settings of the run with a model."""
@@ -216,9 +210,8 @@ class Evaluation(NamedTuple):
         further, product = {**about["further"], **options.signature_parts}, about.pop("product")
         if product != PRODUCTS[0]:
             further["product"] = product
-        if self.also is not None:
-            digest = fingerprint(self.also, protocol.columns)[:6]
-            further["also_accept"] = f"{options.also_accept}@{digest}"
+        if self.also:
+            further["also_accept"] = f"{options.also_accept}@{hash_json(self.also)[:6]}"
         names = {part.name for part in fields(Settings)}
         values = {name: value for name, value in vars(options).items() if name in names} | about
         prints = {x: fingerprint(table, protocol.columns) for x, table in self.tables.items()}
@@ -249,8 +242,7 @@ class Evaluation(NamedTuple):
                     raise
             check_comparable({x: self.shots.select(y) for x, y in tables.items()}, self.rows)
         stop = settings.further.get(FINAL_STOP, "none")
-        also = None if self.also is None else list_names(self.also)
-        texts = as_asked(tables, settings.scoring, first, stop, also=also)
+        texts = as_asked(tables, settings.scoring, first, stop, also=self.also)
         prompts = {x: self.shots.put_in_front(y, protocol.options) for x, y in texts.items()}
         missing = {language: prompts[language] for language in self.run.missing(self.tables)}
         if protocol.kind == "scores" and missing:
@@ -288,19 +280,6 @@ def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:
         choice["left_out"]["examples"] = len(first) - len(shots.rows)
     run = Run(output)
     run.check_free()
-    also = _load_also(dataset, config, options.also_accept) if options.also_accept else None
-    names = (model_name, dataset_name, config)
-    earlier = run.before(model_name)
+    also = read_names(dataset, config, options.also_accept) if options.also_accept else {}
+    names, earlier = (model_name, dataset_name, config), run.before(model_name)
     return Evaluation(request, *names, tables, shots, rows, choice, run, earlier, also)
-
-
-def _load_also(dataset: str | Splits, config: str | None, language: str) -> pa.Table:
-    """Load the split of another language, or that of its own configuration, as xfactr has."""
-    try:
-        [table] = load_facts(dataset, config, [language]).values()
-    except PolyprobeError as error:
-        try:
-            [table] = load_facts(dataset, language, [language]).values()
-        except PolyprobeError:
-            raise PolyprobeError(f"--also-accept: {error}") from error
-    return table

@@ -23,9 +23,6 @@ class SwitchCollator:
         raw_share: probability of the raw sentence.
         mask: probability that a token outside of mentions is drawn.
         mask_mentions: probability that a token of a mention is drawn.
-
-    Raises:
-        PolyprobeError: a tokenizer without offsets, padding or mask, another objective.
     """
 
     def __init__(

@@ -28,15 +28,8 @@ _SHAPE = {"text": str, "mentions": [{"start": int, "end": int, "entity": str, ..
 _EXAMPLE = '{"text": "Paris is big.", "mentions": [{"start": 0, "end": 5, "entity": "Q90"}]}'
 
 
-class Link(NamedTuple):
-    """The characters `[start, end)` of a text, which name an entity."""
-
-    start: int
-    end: int
-    entity: str
-
-
-Sentence = tuple[str, Sequence[Link]]  # mentions are in order and do not overlap
+Link = tuple[int, int, str]  # characters [start, end) of a text, and the entity that they name
+Sentence = tuple[str, Sequence[Link]]  # links are in order and do not overlap
 
 
 class LinkedText(NamedTuple):
@@ -117,7 +110,7 @@ def _read_json(line: str, place: str) -> Sentence:
         if fault := find_wrong_shape(row, _SHAPE, "the line"):
             raise ValueError(fault)
         rows, text = row["mentions"], row["text"]
-        mentions = sorted(Link(x["start"], x["end"], x["entity"]) for x in rows)
+        mentions = sorted((x["start"], x["end"], x["entity"]) for x in rows)
     except (ValueError, KeyError) as error:
         fault = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise PolyprobeError(f"{place}: {fault}; expected {_EXAMPLE}") from error
@@ -135,15 +128,13 @@ def _read_json(line: str, place: str) -> Sentence:
 def _read_released(line: str, place: str, counts: Counter[str]) -> Sentence:
     relation, tab, marked = line.partition("\t")
     if not tab:
-        raise PolyprobeError(
-            f"{place}: no tab behind {relation[:20]!r}; expected a relation, a tab and a text with "
-            "mentions [[ name ]]_x_Q90, or JSON lines in a file that ends in .jsonl"
-        )
+        text = f"{place}: no tab behind {relation[:20]!r}; expected P17, a tab, [[ name ]]_x_Q90 …"
+        raise PolyprobeError(f"{text}, or JSON lines in a file that ends in .jsonl")
     text, end, mentions = "", 0, []
     for match in _LINKED.finditer(marked):
         text += marked[end : match.start()]
         if match[2]:
-            mentions.append(Link(len(text), len(text + match[1]), match[2]))
+            mentions.append((len(text), len(text + match[1]), match[2]))
         else:
             counts["mentions left out, since they overlap"] += 1
         text, end = text + (match[1] or ""), match.end()
@@ -157,21 +148,22 @@ def _read_dataset(
 
     for language, table in load_facts(dataset, config, [*labels]).items():
         for row in table.to_pylist():
-            place, names = row["answers"][0], [*row["candidates"], row.get("subject")]
-            ids = [*(row.get("candidate_ids") or [""] * (len(names) - 1)), row.get("subject_id")]
-            for entity, name in zip(ids, names, strict=True):
+            place, names, size = row["answers"][0], row["candidates"], len(row["candidates"])
+            ids = [*(row.get("candidate_ids") or ()), *[""] * size][:size]
+            subject, subject_id = row.get("subject"), row.get("subject_id")
+            for entity, name in zip([*ids, subject_id], [*names, subject], strict=True):
                 if entity and name:
                     labels[language].setdefault(entity, name)
-            prompts = row.get("prompts")
-            before, _, after = (prompts[place] if prompts else row["prompt"]).partition(SLOT)
+            prompt = row["prompts"][place] if row.get("prompts") else row["prompt"]
+            before, _, after = prompt.partition(SLOT)
             end = len(before + names[place])
-            mentions = [Link(len(before), end, ids[place])] if ids[place] else []
-            if ids[-1] and names[-1]:
+            mentions = [(len(before), end, ids[place])] if ids[place] else []
+            if subject and subject_id:
                 # It may be inflected. The answer, which may contain it, is hidden.
-                subject = Names({ids[-1]: {language: [names[-1]]}}, language)
-                places = subject.find(before + " " * (end - len(before)) + after)
+                text = before + " " * (end - len(before)) + after
+                places = Names({subject_id: {language: [subject]}}, language).find(text)
                 if best := max(places, key=lambda x: x.score, default=None):
-                    mentions.append(Link(best.start, best.end, ids[-1]))
+                    mentions.append((best.start, best.end, subject_id))
             yield language, (before + names[place] + after, sorted(mentions))
 
 

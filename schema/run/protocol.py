@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ _STRIPPED = str.maketrans("", "", ".:。")
 _SAME = ("fact_id", "relation", "subject", "subject_id", "template_id", "flags", "reviewed")
 ANSWER_COLUMNS = ("object_id", "answer_forms")
 BLANK = "___"
+NO_NAMES: Mapping[str, Sequence[str]] = MappingProxyType({})
 NO_CANDIDATES = (BLANK,)  # of a question with a free answer
 _REST = re.compile(r"[\s\W]*")  # of a sentence behind the slot at its end
 
@@ -65,7 +66,7 @@ def as_asked(
     first: str | None = None,
     final_stop: str = "none",
     as_written: bool = False,
-    also: Mapping[str, Sequence[str]] | None = None,
+    also: Mapping[str, Sequence[str]] = NO_NAMES,
 ) -> dict[str, pa.Table]:
     """Change the rows to what a protocol asks; most protocols take them unchanged.
 
@@ -78,7 +79,7 @@ def as_asked(
     """
     check_askable(tables, scoring)
     if protocol_of(scoring).kind == "predictions":
-        return {x: _accept_all(table, x, also or {}) for x, table in tables.items()}
+        return {x: _accept_all(table, x, also) for x, table in tables.items()}
     if not protocol_of(scoring).whole_relation:
         return dict(tables)
     objects = list_relation_objects(tables[first or next(iter(tables))])
@@ -88,31 +89,17 @@ def as_asked(
     return {language: _ask_relations(table, objects, write) for language, table in tables.items()}
 
 
-def read_forms(table: pa.Table) -> list[list[str]]:
+def read_forms(table: pa.Table, with_labels: bool = False) -> list[list[str]]:
     """List the accepted forms: the column `answer_forms`, or the labels of correct candidates."""
-    labels = _read_labels(table)
+    rows = zip(table["candidates"].to_pylist(), table["answers"].to_pylist(), strict=True)
+    labels = [[candidates[k] for k in answers] for candidates, answers in rows]
     if "answer_forms" not in table.schema.names:
         return labels
     kind = table.schema.field("answer_forms").type
     if kind not in _TEXTS:
         raise PolyprobeError(f"column 'answer_forms' is {kind}; expected lists of text")
-    forms = table["answer_forms"].to_pylist()
-    return [[*filter(None, f or [])] or label for f, label in zip(forms, labels, strict=True)]
-
-
-def _read_labels(table: pa.Table) -> list[list[str]]:
-    rows = zip(table["candidates"].to_pylist(), table["answers"].to_pylist(), strict=True)
-    return [[candidates[k] for k in answers] for candidates, answers in rows]
-
-
-def list_names(table: pa.Table) -> dict[str, list[str]]:
-    """List the labels of the right answers, and their accepted forms, by fact."""
-    names: dict[str, list[str]] = {}
-    for fact, *parts in zip(
-        table["fact_id"].to_pylist(), _read_labels(table), read_forms(table), strict=True
-    ):
-        names.setdefault(fact, []).extend(chain(*parts))
-    return names
+    pairs = zip(table["answer_forms"].to_pylist(), labels, strict=True)
+    return [[*filter(None, f or []), *with_labels * label] or label for f, label in pairs]
 
 
 def _accept_all(table: pa.Table, language: str, also: Mapping[str, Sequence[str]]) -> pa.Table:

@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 from polyprobe.cli import main
 from polyprobe.schema.load import load_facts
 from polyprobe.system.messages import PolyprobeError
-from polyprobe.training.switch import Link, LinkedText, read_corpus, switch_sentences
+from polyprobe.training.switch import LinkedText, read_corpus, switch_sentences
 
 IDS = re.compile(r"\]\]_[xy]_(Q\d+)")
 ENGLISH = "X-FACTR-c1938ec7262ebc34ac0b39daff3f446e103e8a87/data/alias/mTRExf/en.txt"
@@ -20,13 +20,20 @@ ENGLISH = "X-FACTR-c1938ec7262ebc34ac0b39daff3f446e103e8a87/data/alias/mTRExf/en
 
 def link(text, *names):
     """Link the first occurrence of each (name, entity) in a text."""
-    mentions = [Link(text.index(x), text.index(x) + len(x), entity) for x, entity in names]
+    mentions = [(text.index(x), text.index(x) + len(x), entity) for x, entity in names]
     return text, sorted(mentions)
 
 
 def write_json(file, *rows):
     lines = (
-        json.dumps({"text": text, "mentions": [x._asdict() for x in mentions]})
+        json.dumps(
+            {
+                "text": text,
+                "mentions": [
+                    dict(zip(("start", "end", "entity"), x, strict=True)) for x in mentions
+                ],
+            }
+        )
         for text, mentions in rows
     )
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -56,7 +63,7 @@ def test_the_released_sample_is_parsed(released):
     assert len(lines) == 300
     corpus = read_corpus([f"el={released / 'el.txt'}"], ["el", "en"])
     sentences = corpus.sentences["el"]
-    assert [[x.entity for x in mentions] for _, mentions in sentences] == ids
+    assert [[x[2] for x in mentions] for _, mentions in sentences] == ids
     overlaps = corpus.counts["mentions left out, since they overlap"]
     assert overlaps == sum(line.count("[[ ") for line in lines) - sum(map(len, ids))
     assert overlaps == sum(len(x) == 1 for x in ids)  # a line has two entities, or lost one so
