@@ -1,6 +1,8 @@
 """Rewards against the metrics row by row, preferences against the files, both in TRL's trainers."""
 
+import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -13,6 +15,7 @@ from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.training.reward import Rewards
+from tests.hub.client import NOWHERE, run_process
 from tests.making.facts import write_facts
 from tests.making.predictions import write_predictions
 from tests.making.runs import PICKS, SCORES, write_run
@@ -246,3 +249,16 @@ def test_dpo_moves_the_model_towards_the_preferences(geolm, tmp_path):
     assert below < before < after
     assert right == 0 < more  # rejected were the model's answers
     print(before, right, after, more, below)
+
+
+@pytest.mark.acceptance
+@pytest.mark.parametrize("method", ["dpo", "grpo"])
+def test_the_example_prints_figures_before_and_after(method, tmp_path):
+    pytest.importorskip("trl")
+    script = Path(__file__).parents[2] / "docs" / "examples" / "rewards.py"
+    command = [sys.executable, str(script), method, "--steps", "1"]
+    done = run_process(command, tmp_path / "home", NOWHERE, tmp_path, offline=True)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    figures = [row[:2] for row in lines if row[:1] in (["before"], ["after"])]
+    assert figures == [[x, y] for x in ("before", "after") for y in ("el", "es")]
