@@ -59,6 +59,26 @@ def test_the_table_has_a_row_for_the_start_and_one_for_the_end(finetuned):
 
 
 @pytest.mark.slow
+def test_switched_sentences_are_trained_and_measured(tmp_path):
+    """A short run: the same facts in both rows of a training; figures with their intervals."""
+    command = [sys.executable, str(SCRIPT.with_name("switching.py")), "--steps", "10"]
+    done = run_process(command, tmp_path / "home", NOWHERE, tmp_path, offline=True)
+    assert done.returncode == 0, done.stderr
+    head, *rows = done.stdout.splitlines()
+    held_out = load_facts(str(tmp_path / "switched" / "held-out"))["el"]
+    assert head.startswith(f"{900 - len(held_out)} pairs; ")
+    assert [row.split()[:2] for row in rows] == [
+        [name, part] for name in ("raw", "switched") for part in ("trained", "held-out")
+    ]
+    figure = r"(-?[\d.]+) \[(-?[\d.]+), (-?[\d.]+)\]"
+    for row in rows:
+        cells = [[*map(float, cell)] for cell in re.findall(figure, row)]
+        assert len(cells) == 3
+        assert all(low <= value <= high for value, low, high in cells)
+        assert cells[0][0] > 0.5  # English, which geolm knows
+
+
+@pytest.mark.slow
 def test_scores_by_hand_are_the_scorers(tmp_path):
     home = tmp_path / "home"
     parts = ("datasets/geofacts", "metrics/rankc", "metrics/accuracy_at_1")

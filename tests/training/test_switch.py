@@ -212,6 +212,21 @@ def test_the_command_writes_both_directions(command, tmp_path):
     assert (tmp_path / "again.jsonl").read_text(encoding="utf-8") == written
 
 
+def test_the_command_takes_files_of_both_formats(command, tmp_path):
+    (tmp_path / "el.txt").write_text("P36\tΤο [[ Παρίσι ]]_x_Q90 , [[ Γαλλία ]]_y_Q142 .\n")
+    write_json(tmp_path / "en.jsonl", link("Paris is old.", ("Paris", "Q90")))
+    (tmp_path / "en.tsv").write_text("Q90\tlabel\nQ142\tFrance\tFrench Republic\n")
+    line = "el=el.txt en=en.jsonl --languages el,en --labels en=en.tsv --output linked.jsonl"
+    status, _, error = command(*line.split())
+    assert status == 0, error
+    rows = map(json.loads, (tmp_path / "linked.jsonl").read_text(encoding="utf-8").splitlines())
+    texts = [[row["raw"]["text"], row["switched"]["text"]] for row in rows]
+    assert texts == [
+        ["Το Παρίσι , Γαλλία .", "Το Paris , France ."],  # a form, else the label
+        ["Paris is old.", "Παρίσι is old."],
+    ]
+
+
 PARIS = {"start": 0, "end": 5, "entity": "Q90"}
 PLACE = "a.jsonl, line 2, language 'en': "
 
