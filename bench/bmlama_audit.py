@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from polyprobe.builder.audit import Audit, audit_tables
-from polyprobe.builder.audit.report import find_pair
+from polyprobe.builder.audit import Audit, audit_tables, find_pair
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import list_recipe_configs
 from polyprobe.builder.recipes.bmlama import AUDIT

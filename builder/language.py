@@ -18,8 +18,7 @@ from polyprobe.system.files import write_text
 from polyprobe.system.messages import PolyprobeError, check_ending, report
 from polyprobe.system.options import check_arguments
 
-from .audit.checks import CHECKS
-from .audit.split import make_splits
+from .audit.checks import CHECKS, make_splits
 from .facts import SUBJECT, files
 from .facts.truths import occurs
 from .output.card import render_text

@@ -275,8 +275,7 @@ def audit(
     if not Path(dataset).exists():
         check_dataset_name(dataset)
     with explain_missing_extras("the audit"):  # imports that take a second
-        from polyprobe.builder.audit import audit_tables, tables
-        from polyprobe.builder.audit.report import make_audit_finding, to_json
+        from polyprobe.builder.audit import audit_tables, make_audit_finding, tables, to_json
     splits, name = parse_splits(options.languages), Path(dataset).resolve().name
     if options.templates:
         counts = tables.count_templates(dataset, options.config, splits)

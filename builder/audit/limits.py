@@ -21,7 +21,7 @@ import numpy as np
 from polyprobe.metrics.shared.floors import answer_frequency, compare_names
 from polyprobe.metrics.shared.rows import Rows
 
-from .split import Split
+from .checks import Split
 
 Place = tuple[str, str]  # relation ("" for all) and label
 SEED = 20231210
@@ -184,7 +184,7 @@ def average(
 
 def rank_languages(values: np.ndarray, masked: np.ndarray) -> np.ndarray:
     """Return RankC of all pairs of languages, from values [copies, languages, …]."""
-    from polyprobe.metrics.rankc.formulas import rankc_matrix  # here: see audit/__init__.py
+    from polyprobe.metrics.rankc.formulas import rankc_matrix  # here: see audit_language
 
     tables = (values[:, k].reshape(masked.shape) for k in range(values.shape[1]))
     return rankc_matrix({str(k): np.ma.masked_array(x, masked) for k, x in enumerate(tables)})

@@ -25,9 +25,8 @@ from polyprobe.schema.load import read_splits
 from polyprobe.schema.locate import list_splits, locate, read_card
 from polyprobe.system.messages import PolyprobeError
 
-from .checks import find_second_answers
+from .checks import find_second_answers, read_split
 from .limits import find_prior
-from .split import read_split
 
 Languages = list[str] | None  # None: all
 NEEDED = ("relation", "template_id", "prompt", "subject")

@@ -20,8 +20,8 @@ from huggingface_hub import DatasetCard, DatasetCardData
 from huggingface_hub.utils import yaml_dump
 from jinja2 import Environment, StrictUndefined
 
+from polyprobe.builder.audit.checks import find_ids, read_split
 from polyprobe.builder.audit.limits import Baseline, find_baselines
-from polyprobe.builder.audit.split import find_ids, read_split
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.schema.columns import UNREADABLE, find_different, split_name
 from polyprobe.system.files import hash_files, read_toml

@@ -33,7 +33,7 @@ from .mpararel import ENDS, TUPLES, list_facts
 ABOUT = SOURCES["xfactr"]
 LICENCE, REASONS = ABOUT["licence"], ABOUT["repairs"]
 LANGUAGES = tuple(ABOUT["languages"])
-MARKED_PROMPTS = True  # can be written out as sentences: `recipes.balanced.sentences`
+MARKED_PROMPTS = True  # can be written out as sentences: `recipes.balanced.material`
 REPOSITORY = Repository(**ABOUT["repository"], sha256=read_sums(__package__, "xfactr.sha256"))
 PROMPT_FILE = "data/TREx_prompts.csv"
 # Languages with a list of labels, in a folder with the language's name.

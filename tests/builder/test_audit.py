@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 from scipy.stats import chi2
 
-from polyprobe.builder.audit import audit_tables
+from polyprobe.builder.audit import audit_tables, make_audit_finding, to_json
 from polyprobe.builder.audit.checks import CHECKS
-from polyprobe.builder.audit.report import make_audit_finding, to_json
 from polyprobe.report.page.page import render_page
 from polyprobe.report.show import render
 from polyprobe.system.messages import PolyprobeError

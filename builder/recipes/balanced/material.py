@@ -1,7 +1,7 @@
-"""Material of a balanced set: facts, borrowed labels and templates, and their coverage."""
+"""Material of a balanced set: facts, borrowed labels and templates, sentences; their coverage."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
@@ -11,18 +11,31 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from polyprobe.builder.facts import LABELS, TEMPLATES, Facts
+from polyprobe.builder.annotated.entities import Traits, read_traits
+from polyprobe.builder.annotated.grammar import Prompt, parse_prompt
+from polyprobe.builder.annotated.inflection import find_table
+from polyprobe.builder.annotated.languages import load_inflector
+from polyprobe.builder.annotated.render import UNKNOWN, Renderer
+from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import clean_columns, clean_facts
 from polyprobe.builder.recipes.requests import BalancedRequest
-from polyprobe.builder.sources import TRUTH_SOURCES, load_source
+from polyprobe.builder.sources import TRUTH_SOURCES, load_source, xfactr
 from polyprobe.schema.languages import refuse_languages
-from polyprobe.system.download import check_archive
-from polyprobe.system.messages import PolyprobeError, refuse_unknown, report
+from polyprobe.system.download import check_archive, read_files
+from polyprobe.system.files import read_table_rows
+from polyprobe.system.messages import PolyprobeError, refuse_unknown, report, track
 
 FALLBACK = "bmlama"  # provides templates for all of its relations in 53 languages
 COUNTS = ("facts", "lost", "relations", "labelled")
 COSTS = {"language": pl.String, "asked": pl.Boolean, **dict.fromkeys(COUNTS, pl.Int64)}
 LABELLED, PROMPTED, TEMPLATED = range(3)  # the layers of a coverage
+UNLABELLED = "facts without a sentence: no label in the language"
+
+# {(language, relation): (mark in the file, correct mark)}: marks that are wrong for any label.
+FIXED_MARKS = {
+    (x["language"], x["relation"]): (x["released"], x["correct"])
+    for x in read_table_rows(__package__, "marks.csv")
+}
 
 
 class Provenance(NamedTuple):
@@ -167,8 +180,6 @@ def add_sentences(
 ) -> Facts:
     """Return the facts with the source's own sentences, rendered if its prompts are annotated."""
     if getattr(source, "MARKED_PROMPTS", False):
-        from .sentences import render_sentences  # local, because it imports all grammars
-
         languages = request.languages or source.LANGUAGES
         return render_sentences(content, mirror, languages, request.unimorph)
     if content.prompts.is_empty():
@@ -240,6 +251,64 @@ def mark(table: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> n
     marks = np.zeros((rows.height, columns.height), dtype=bool)
     marks[hits["row"].to_numpy(), hits["column"].to_numpy()] = True
     return marks
+
+
+def render_sentences(
+    content: Facts, mirror: Path | None, languages: Sequence[str], unimorph: Path | None = None
+) -> Facts:
+    """Return the facts with a sentence of each in each language with labels of both its ends."""
+    # `unimorph` is a folder with UniMorph's tables. Marks that could not be applied, and facts
+    # without a label, are counted among the repairs, as `LANGUAGE: description`.
+    refuse_languages(languages, "xfactr's prompts", xfactr.LANGUAGES)
+    if unimorph and not any(find_table(unimorph, language) for language in languages):
+        raise PolyprobeError(
+            f"{unimorph} has no UniMorph table of {', '.join(languages)}; expected files as rus or "
+            "rus/rus"
+        )
+    repairs = dict(content.repairs)
+    prompts = read_prompts(mirror, languages)
+    traits = read_traits(xfactr.REPOSITORY, mirror)
+    rows: set[tuple[str, ...]] = set()
+    for language in track(sorted(set(languages)), "writing xfactr's sentences"):
+        ends = content.labels.filter(language=language)
+        subjects = ends.select(subject_id="id", subject="label")
+        objects = ends.select(object_id="id", object="label")
+        facts = content.facts.select(*FACTS).join(subjects, on="subject_id")
+        facts = facts.join(objects, on="object_id")
+        lost = Counter({UNLABELLED: content.facts.height - facts.height})
+        renderer = Renderer(language, load_inflector(language, unimorph))
+        made = render_rows(facts, prompts[language], traits, renderer, lost)
+        rows.update((language, *row) for row in made)
+        repairs |= {f"{language}: {reason}": count for reason, count in lost.items()}
+    rendered = pl.DataFrame(sorted(rows), PROMPTS, orient="row")
+    return content._replace(prompts=rendered, repairs=repairs)
+
+
+def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dict[str, Prompt]]:
+    """Return the prompts as {language: {relation: tree}}, repaired."""
+    [content] = read_files(xfactr.REPOSITORY, [xfactr.PROMPT_FILE], mirror)
+    prompts: dict[str, dict[str, Prompt]] = {language: {} for language in languages}
+    for language, relation, _, prompt in xfactr.list_prompts(content, languages):
+        text = prompt.replace(*FIXED_MARKS.get((language, relation), ("", "")), 1)
+        prompts[language][relation] = parse_prompt(text, language, relation)
+    return prompts
+
+
+def render_rows(
+    facts: pl.DataFrame,
+    prompts: Mapping[str, Prompt],
+    traits: Mapping[str, Traits],
+    renderer: Renderer,
+    lost: Counter[str],
+) -> Iterator[tuple[str, ...]]:
+    """Yield FACTS, `prompt` and `form` of the facts whose relation has a prompt."""
+    # `facts` has FACTS, `subject` and `object`; `lost` counts the marks that could not be applied.
+    for relation, subject_id, object_id, subject, object_ in facts.iter_rows():
+        if relation in prompts:
+            ends = (traits.get(subject_id, UNKNOWN), traits.get(object_id, UNKNOWN))
+            text, form, reasons = renderer.render(prompts[relation], subject, object_, *ends)
+            lost.update(reasons)
+            yield relation, subject_id, object_id, text, form
 
 
 def trace_costs(coverage: Coverage, languages: Sequence[str]) -> pl.DataFrame:

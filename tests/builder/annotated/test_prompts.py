@@ -15,8 +15,8 @@ from polyprobe.builder.annotated.entities import (
 )
 from polyprobe.builder.annotated.render import KEPT
 from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Facts
-from polyprobe.builder.recipes.balanced import sentences as prompts
-from polyprobe.builder.recipes.balanced.sentences import (
+from polyprobe.builder.recipes.balanced import material as prompts
+from polyprobe.builder.recipes.balanced.material import (
     UNLABELLED,
     render_sentences,
 )
