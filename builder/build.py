@@ -23,7 +23,6 @@ with explain_missing_extras("building"):
     from .facts import files
     from .language import add_language
     from .output import folder as disk
-    from .output.card import read_parquet
     from .recipes import balanced, own, sentences
     from .recipes.balanced.material import gather, trace_costs
 
@@ -61,7 +60,7 @@ def extend_dataset(name: str, base: str, added: files.Addition, output: Path | N
         if name == BALANCED:
             notes = disk.read_notes(folder, base)
         paths = sorted((folder / "data" / base).glob("*.parquet"))
-        parts = {path.stem: read_parquet(path) for path in paths}
+        parts = {path.stem: disk.read_parquet(path) for path in paths}
         tables, about = add_language(f"{name}/{base}", parts, added)
         words = chain(*zip(("--labels", "--templates"), added.files, strict=True))
         about["command"] = f"{notes['command']} {shlex.join(words)}"

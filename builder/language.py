@@ -21,7 +21,7 @@ from polyprobe.system.options import check_arguments
 from .audit.checks import CHECKS, make_splits
 from .facts import SUBJECT, files
 from .facts.truths import occurs
-from .output.card import render_text
+from .output.folder import render_text
 from .recipes import RECIPES, choose_configs, load_recipe
 
 HELP = ("en", "es", "fr")  # languages whose labels are beside the cells to fill in

@@ -16,8 +16,7 @@ from polyprobe.system.messages import PolyprobeError, hide_secrets_in_logs, one_
 
 from .analyses import audit, board, compare, groups, relate, tokens
 from .build import app as build
-from .cache import cache
-from .list import list_kinds
+from .list import cache, list_kinds
 from .options import say
 from .publish import export, install, push
 from .runs import demo, evaluate, import_, judge, metrics, report_runs

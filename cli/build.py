@@ -229,7 +229,7 @@ def sentences(
     SentenceRequest(dataset, **options)  # refuses mistakes before slow imports
     pairs = read_pairs(translator_option or (), "--translator-option")
     from polyprobe.builder import build
-    from polyprobe.builder.output.card import SENTENCE_HEAD
+    from polyprobe.builder.output.folder import SENTENCE_HEAD
 
     folder, notes = build.build_sentences(
         dataset, translator_options=pairs, mirror=mirror, output=output, **options

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from packaging.utils import canonicalize_name
 
 from polyprobe.analysis.board import CARD, FILES, JSON, SEALED
-from polyprobe.builder.output.card import describe_feature
+from polyprobe.builder.output.folder import describe_feature
 from polyprobe.schema import locate
 from polyprobe.schema.columns import SCHEMA, UNREADABLE, check, has_prompts
 from polyprobe.schema.run.folder import SEAL

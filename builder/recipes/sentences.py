@@ -19,8 +19,7 @@ from polyprobe.builder.facts import SUBJECT
 from polyprobe.builder.facts.labels import normalise
 from polyprobe.builder.objects.find import ObjectSpan, find_objects
 from polyprobe.builder.objects.lemmatizers import load_lemmatizer
-from polyprobe.builder.output.card import hash_base, read_parquet
-from polyprobe.builder.output.folder import write_card, write_config, write_split
+from polyprobe.builder.output import folder as disk
 from polyprobe.builder.recipes import list_recipe_configs, load_recipe
 from polyprobe.builder.recipes.requests import SentenceRequest
 from polyprobe.builder.translators import Translation, Translator
@@ -102,7 +101,7 @@ def read_base(folder: Path, config: str) -> Base:
     """Return {language: rows} of a configuration on disk; refuse rows that are not parallel."""
     base = {}
     for path in sorted((folder / "data" / config).glob("*.parquet")):
-        rows = read_parquet(path).select(SCHEMA.names).to_pylist()
+        rows = disk.read_parquet(path).select(SCHEMA.names).to_pylist()
         base[path.stem.replace("_", "-")] = [Row(**row) for row in rows]
     first = next(iter(base))
     keys = {x: [(row.fact_id, row.answers, len(row.candidates)) for row in base[x]] for x in base}
@@ -164,7 +163,7 @@ def write_version(
     path = folder / "sentences" / f"{request.name}.parquet"
     outcomes = [outcome._asdict() for part in inflected.values() for outcome in part.outcomes]
     table = pa.Table.from_pylist(outcomes, schema=OUTCOMES)
-    write_whole(path, partial(write_split, table), "its old content is unchanged")
+    write_whole(path, partial(disk.write_split, table), "its old content is unchanged")
     common = set.intersection(*(set(part.candidates) for part in inflected.values()))
     # Rows of a fact are matched by their number within it, which a missing row would shift.
     rows = base[request.source_language]
@@ -175,16 +174,16 @@ def write_version(
         counts = ", ".join(f"{language} {status} {n}" for language, status, n in lost.iter_rows())
         text = f"no fact of {request.config} was found in every language ({counts}); see {path}"
         raise PolyprobeError(text)
-    sign = hash_base(folder, request.config, base.keys() & inflected.keys())
+    sign = disk.hash_base(folder, request.config, base.keys() & inflected.keys())
     sizes = len(common) - len(numbers), len(numbers)
     costs = count_costs(inflected, numbers)
     notes = SentenceNotes(settings, request.command, sign, *sizes, costs, lost)
     fields = {**settings._asdict(), **notes._asdict()}
     del fields["settings"]
     text = json.dumps(fields, ensure_ascii=False, default=pl.DataFrame.rows)
-    write_config(folder, request.name, make_tables(base, inflected, numbers), text)
+    disk.write_config(folder, request.name, make_tables(base, inflected, numbers), text)
     recipe = load_recipe(request.dataset)
-    write_card(folder, request.dataset, list_recipe_configs(request.dataset), recipe)
+    disk.write_card(folder, request.dataset, list_recipe_configs(request.dataset), recipe)
     return notes
 
 

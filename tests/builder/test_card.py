@@ -10,16 +10,17 @@ import yaml
 from huggingface_hub import DatasetCard
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.output import card as benchmark
-from polyprobe.builder.output.card import (
+from polyprobe.builder.output import folder as benchmark
+from polyprobe.builder.output.folder import (
     DESCRIPTIONS,
     SplitSize,
+    is_built,
+    list_versions,
     read_config,
     render_card,
     size_category,
 )
-from polyprobe.builder.output.card import Config as CardConfig
-from polyprobe.builder.output.folder import is_built, list_versions
+from polyprobe.builder.output.folder import Config as CardConfig
 from polyprobe.builder.recipes import RECIPES, list_recipe_configs, load_recipe
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.schema.columns import RELEASED, REPAIRED, SCHEMA, SENTENCES

@@ -19,7 +19,7 @@ from polyprobe.builder.facts.labels import (
     unmix,
 )
 from polyprobe.builder.facts.truths import flag_rows, occurs
-from polyprobe.builder.output.card import FLAGS
+from polyprobe.builder.output.folder import FLAGS
 from polyprobe.builder.sources.bmlama.files import read_published
 from polyprobe.schema.columns import FLAGGED, SCHEMA, to_table
 from tests.builder.audited import make_rows

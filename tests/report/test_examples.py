@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from polyprobe.builder.output.card import relations_table
+from polyprobe.builder.output.folder import relations_table
 from polyprobe.report.page import runs as module
 from polyprobe.report.page.runs import (
     KINDS,

@@ -14,7 +14,7 @@ import polars as pl
 
 from polyprobe.builder.facts import FACTS, SUBJECT, Fact
 from polyprobe.builder.facts.truths import Alike, CorrectAnswers, find_alike, flag_rows, learn
-from polyprobe.builder.output.card import Config, render_text
+from polyprobe.builder.output.folder import Config, render_text
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.recipes.sentences import Outcome, inflect_candidates
 from polyprobe.builder.sources import TRUTH_SOURCES

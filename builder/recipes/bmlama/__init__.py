@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from polyprobe.builder.facts.labels import CHINESE, load_converter, mend, normalise, simplify, unmix
 from polyprobe.builder.facts.truths import Knowledge, flag_rows, learn
-from polyprobe.builder.output.card import NOTES, Config, codes_table, markdown_table
+from polyprobe.builder.output.folder import NOTES, Config, codes_table, markdown_table
 from polyprobe.builder.sources import TRUTH_SOURCES, curated
 from polyprobe.builder.sources.bmlama import files
 from polyprobe.builder.sources.bmlama.linked import (

@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.facts import SUBJECT, is_template
-from polyprobe.builder.output.card import NOTES, Config, markdown_table
+from polyprobe.builder.output.folder import NOTES, Config, markdown_table
 from polyprobe.builder.recipes import TRANSLATED
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators.templates import count_votes

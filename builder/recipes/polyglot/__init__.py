@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from polyprobe.builder.output.card import NOTES, Config, markdown_table
+from polyprobe.builder.output.folder import NOTES, Config, markdown_table
 from polyprobe.builder.sources import mpararel, polyglot
 from polyprobe.schema.columns import REPEATED, REPEATED_ROW, SLOT
 from polyprobe.system.files import read_toml

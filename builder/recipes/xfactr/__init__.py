@@ -17,7 +17,7 @@ from polyprobe.builder.annotated.grammar import Prompt, Slot, Text
 from polyprobe.builder.annotated.render import Renderer
 from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Fact
 from polyprobe.builder.facts.labels import clean_columns, clean_labels, tidy
-from polyprobe.builder.output.card import NOTES, Config, markdown_table
+from polyprobe.builder.output.folder import NOTES, Config, markdown_table
 from polyprobe.builder.recipes.balanced.material import read_prompts, render_rows
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.system.files import read_toml

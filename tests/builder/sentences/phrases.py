@@ -8,7 +8,7 @@ import pytest
 
 from polyprobe.builder import recipes as table
 from polyprobe.builder.build import build_sentences
-from polyprobe.builder.output import card
+from polyprobe.builder.output import folder as card
 from polyprobe.builder.recipes.sentences import OUTCOMES
 from polyprobe.builder.translators import Translation, Translator
 from polyprobe.schema.columns import Row

@@ -10,9 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.builder.build import build_balanced, build_dataset, build_sentences
-from polyprobe.builder.output import card
-from polyprobe.builder.output.card import markdown_table, relations_table
-from polyprobe.builder.output.folder import write_config
+from polyprobe.builder.output import folder as card
+from polyprobe.builder.output.folder import markdown_table, relations_table, write_config
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.recipes.sentences import (
     STATUSES,
