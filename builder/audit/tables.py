@@ -17,7 +17,7 @@ import pyarrow as pa
 from rapidfuzz.distance import Levenshtein
 
 from polyprobe.builder.facts import SUBJECT
-from polyprobe.builder.sources.bmlama.files import read_raw
+from polyprobe.builder.sources.bmlama import read_raw
 from polyprobe.report.finding import Cell, Column, Finding, Part, Role, Table
 from polyprobe.schema.columns import split_name
 from polyprobe.schema.languages import refuse_languages

@@ -21,9 +21,9 @@ if TYPE_CHECKING:  # polars is an extra
     from polyprobe.builder.facts import Facts
 
 SOURCES = read_toml(__package__, "sources.toml")
-FACT_SOURCES = {"bmlama": f"{__name__}.bmlama.linked"} | {
+FACT_SOURCES = {
     name: f"{__name__}.{name.replace('-', '_')}"
-    for name in ("fluent-mlama", "mlama", "mlama-hub", "mpararel", "polyglot", "xfactr")
+    for name in ("bmlama", "fluent-mlama", "mlama", "mlama-hub", "mpararel", "polyglot", "xfactr")
 }
 # X-FACTR lists all objects of a subject: with it, 1,685 rows of BMLAMA-17 have a distractor that is
 # correct, 1,023 by the facts of mParaRel alone.

@@ -26,8 +26,7 @@ from polyprobe.builder.facts.labels import choose_labels, normalise, tidy
 from polyprobe.system.download import read_archive
 from polyprobe.system.messages import PolyprobeError, track
 
-from . import SOURCES
-from .bmlama import files as bmlama_files
+from . import SOURCES, bmlama
 from .mpararel import ENDS, TUPLES
 
 ABOUT = SOURCES["mlama"]
@@ -35,9 +34,9 @@ LICENCE, REASONS, URL = ABOUT["licence"], ABOUT["repairs"], ABOUT["url"]
 SHA256 = "043dc82b1b4b72de10ec98fb3a75341af13a1b439f6ee8e769398f42bd6d5883"
 LISTS = "norakassner__mlama@*.zip"  # the repository: lists of labels, neither pairs nor ids
 ROOT = "mlama1.1"
-LANGUAGES = tuple(bmlama_files.list_paths("53"))  # BMLAMA-53 derives from mLAMA
+LANGUAGES = bmlama.LANGUAGES  # BMLAMA-53 derives from mLAMA
 GOOGLE_RE = ("place_of_birth", "place_of_death")
-RELATIONS = (*GOOGLE_RE, *sorted(relation for relation, *_ in bmlama_files.BLOCKS))
+RELATIONS = (*GOOGLE_RE, *sorted(relation for relation, *_ in bmlama.BLOCKS))
 TRIPLES = {"lineid": pl.Int64, **TUPLES}
 ROWS = {**TRIPLES, "language": pl.String, "predicate_id": pl.String}
 GIVEN = dict.fromkeys(("language", "relation", "template"), pl.String)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.builder.sources.bmlama import files as bmlama_files
+from polyprobe.builder.sources import bmlama as bmlama_files
 from tests.builder.tiny import TINY, TINY_BLOCKS, place_archive
 from tests.builder.upstream_server import server
 

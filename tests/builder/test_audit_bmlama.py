@@ -6,7 +6,7 @@ import pytest
 
 from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.recipes.bmlama import build
-from polyprobe.builder.sources.bmlama.files import REPOSITORY, read_raw
+from polyprobe.builder.sources.bmlama import REPOSITORY, read_raw
 
 pytestmark = pytest.mark.acceptance
 

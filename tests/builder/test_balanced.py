@@ -23,7 +23,7 @@ from polyprobe.builder.recipes.balanced import (
 from polyprobe.builder.recipes.balanced.material import trace_costs
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES, read_source
-from polyprobe.builder.sources.bmlama import files as bmlama_files
+from polyprobe.builder.sources import bmlama as bmlama_files
 from polyprobe.metrics.shared.floors import answer_frequency
 from polyprobe.system.files import shuffle_items
 from polyprobe.system.messages import PolyprobeError

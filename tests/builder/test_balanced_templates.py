@@ -17,8 +17,7 @@ from polyprobe.builder.recipes import balanced
 from polyprobe.builder.recipes import balanced as balanced_card
 from polyprobe.builder.recipes.balanced import level_templates, material
 from polyprobe.builder.recipes.requests import BalancedRequest
-from polyprobe.builder.sources import read_source
-from polyprobe.builder.sources.bmlama import linked as bmlama
+from polyprobe.builder.sources import bmlama, read_source
 from polyprobe.cli import app
 from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve

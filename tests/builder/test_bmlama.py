@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.builder.recipes.bmlama import build
-from polyprobe.builder.sources.bmlama import files as bmlama_files
-from polyprobe.builder.sources.bmlama.files import (
+from polyprobe.builder.sources import bmlama as bmlama_files
+from polyprobe.builder.sources.bmlama import (
     PUBLISHED,
     REPOSITORY,
     Columns,

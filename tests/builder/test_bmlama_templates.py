@@ -5,10 +5,9 @@ from collections import Counter, defaultdict
 import pytest
 
 from polyprobe.builder.recipes.bmlama import AUDIT
-from polyprobe.builder.sources.bmlama import files as bmlama_files
-from polyprobe.builder.sources.bmlama import linked as names
-from polyprobe.builder.sources.bmlama.files import list_paths, list_replacements
-from polyprobe.builder.sources.bmlama.linked import NAMES, turn
+from polyprobe.builder.sources import bmlama as bmlama_files
+from polyprobe.builder.sources import bmlama as names
+from polyprobe.builder.sources.bmlama import NAMES, list_paths, list_replacements, turn
 from polyprobe.system.download import read_files
 from polyprobe.system.files import read_table_rows, read_toml
 

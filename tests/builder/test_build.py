@@ -6,7 +6,7 @@ import pytest
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import RECIPES, load_recipe
-from polyprobe.builder.sources.bmlama.files import PUBLISHED
+from polyprobe.builder.sources.bmlama import PUBLISHED
 from polyprobe.system.messages import PolyprobeError
 
 
@@ -66,7 +66,7 @@ def test_building_one_keeps_the_other(tiny, tmp_path):
 
 
 def test_what_was_built_before_a_failure_has_its_card(tiny, tmp_path, monkeypatch):
-    from polyprobe.builder.sources.bmlama import files as bmlama_files
+    from polyprobe.builder.sources import bmlama as bmlama_files
 
     sums = {path: "00" if "53" in path else s for path, s in bmlama_files.REPOSITORY.sha256.items()}
     monkeypatch.setattr(bmlama_files, "REPOSITORY", bmlama_files.REPOSITORY._replace(sha256=sums))

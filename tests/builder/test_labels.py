@@ -20,7 +20,7 @@ from polyprobe.builder.facts.labels import (
 )
 from polyprobe.builder.facts.truths import flag_rows, occurs
 from polyprobe.builder.output.folder import FLAGS
-from polyprobe.builder.sources.bmlama.files import read_published
+from polyprobe.builder.sources.bmlama import read_published
 from polyprobe.schema.columns import FLAGGED, SCHEMA, to_table
 from tests.builder.audited import make_rows
 

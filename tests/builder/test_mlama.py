@@ -10,8 +10,8 @@ import pytest
 
 from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import CONTRADICTIONS
+from polyprobe.builder.sources import bmlama as bmlama_files
 from polyprobe.builder.sources import mlama, mlama_hub
-from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.messages import PolyprobeError
 from tests.hub.client import NOWHERE, run_client
 

@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES
+from polyprobe.builder.sources import bmlama as bmlama_files
 from polyprobe.builder.sources import mpararel, read_source
-from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_mpararel import PATTERNS, mirror
 

@@ -14,7 +14,7 @@ from docs.reproduce import babylm
 from polyprobe.builder.audit.tables import count_parts
 from polyprobe.builder.build import build_sourced
 from polyprobe.builder.recipes import mubench
-from polyprobe.builder.sources.bmlama.files import read_published
+from polyprobe.builder.sources.bmlama import read_published
 from polyprobe.cli import app
 from polyprobe.schema.load import load_facts
 from polyprobe.system.messages import PolyprobeError

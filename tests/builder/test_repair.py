@@ -17,9 +17,9 @@ from polyprobe.builder.recipes.bmlama import (
     write_row,
 )
 from polyprobe.builder.sources import curated as readers
-from polyprobe.builder.sources.bmlama.files import Columns
-from polyprobe.builder.sources.bmlama.linked import (
+from polyprobe.builder.sources.bmlama import (
     REPAIRS,
+    Columns,
     Entity,
     Linked,
     PublishedQuery,

@@ -24,8 +24,7 @@ from polyprobe.builder.facts.truths import learn
 from polyprobe.builder.recipes.bmlama import SECOND, VERDICTS, read_audit, write_traditional
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources import mpararel, xfactr
-from polyprobe.builder.sources.bmlama.files import PUBLISHED
-from polyprobe.builder.sources.bmlama.linked import NAMES
+from polyprobe.builder.sources.bmlama import NAMES, PUBLISHED
 from polyprobe.metrics.shared.floors import answer_frequency
 from polyprobe.schema.columns import REPAIRED, Row, to_table
 

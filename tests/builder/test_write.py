@@ -121,7 +121,7 @@ import sys
 from pathlib import Path
 from polyprobe.system.download import Repository
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.sources.bmlama import files as bmlama_files
+from polyprobe.builder.sources import bmlama as bmlama_files
 bmlama_files.REPOSITORY = Repository("someone/things", "0123456789abcdef", {sums})
 bmlama_files.BLOCKS = {blocks}
 build_dataset("bmlama", ["17", "53"], Path(sys.argv[1]), Path(sys.argv[2]))
@@ -130,7 +130,7 @@ build_dataset("bmlama", ["17", "53"], Path(sys.argv[1]), Path(sys.argv[2]))
 
 @pytest.mark.acceptance
 def test_bytes_do_not_depend_on_the_hash_seed(tiny, tmp_path):
-    from polyprobe.builder.sources.bmlama import files as bmlama_files
+    from polyprobe.builder.sources import bmlama as bmlama_files
 
     script = BUILD_TINY.format(
         sums=dict(bmlama_files.REPOSITORY.sha256), blocks=bmlama_files.BLOCKS

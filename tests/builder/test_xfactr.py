@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, TEMPLATES, is_template
+from polyprobe.builder.sources import bmlama as bmlama_files
 from polyprobe.builder.sources import mpararel, xfactr
-from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.xfactr import reduce_prompt
 from polyprobe.system.download import read_files
 from tests.builder.tiny import place_archive

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from polyprobe.builder.sources import mpararel, xfactr
-from polyprobe.builder.sources.bmlama.linked import read_linked
+from polyprobe.builder.sources.bmlama import read_linked
 from tests.builder.tiny import place_archive
 
 NAMES = {

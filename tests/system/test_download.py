@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.sources.bmlama import files as bmlama_files
-from polyprobe.builder.sources.bmlama.files import PUBLISHED
+from polyprobe.builder.sources import bmlama as bmlama_files
+from polyprobe.builder.sources.bmlama import PUBLISHED
 from polyprobe.system import download
 from polyprobe.system.download import Repository, read_archive, read_files, read_sums
 from polyprobe.system.messages import PolyprobeError

@@ -14,19 +14,7 @@ import pyarrow as pa
 from polyprobe.builder.facts.labels import CHINESE, load_converter, mend, normalise, simplify, unmix
 from polyprobe.builder.facts.truths import Knowledge, flag_rows, learn
 from polyprobe.builder.output.folder import NOTES, Config, codes_table, markdown_table
-from polyprobe.builder.sources import TRUTH_SOURCES, curated
-from polyprobe.builder.sources.bmlama import files
-from polyprobe.builder.sources.bmlama.linked import (
-    NAMES,
-    REPAIRS,
-    Entity,
-    Key,
-    Linked,
-    PublishedQuery,
-    name_entities,
-    read_linked,
-    turn,
-)
+from polyprobe.builder.sources import TRUTH_SOURCES, bmlama, curated
 from polyprobe.schema.columns import SLOT, Row, to_table
 from polyprobe.system.files import hash_text, read_toml, shuffle_items
 from polyprobe.system.messages import report, track
@@ -45,20 +33,20 @@ TEXTS = read_toml(__package__, "card.toml")
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return {language: rows} of a configuration, in the published order."""
-    if config in files.PUBLISHED:
-        ids, relations, columns = files.read_published(config, mirror)
-        return {x: files.make_published_table(columns[x], ids, relations) for x in columns}
+    if config in bmlama.PUBLISHED:
+        ids, relations, columns = bmlama.read_published(config, mirror)
+        return {x: bmlama.make_published_table(columns[x], ids, relations) for x in columns}
     published, _, version = config.partition("-repaired")
-    linked = dict(read_linked(mirror))
+    linked = dict(bmlama.read_linked(mirror))
     source = linked.pop(published)
     total = len(source.queries)
     report(f"{config}: repairing {total:,} queries")
     right = find_correct(source, list(linked.values()), read_knowledge(mirror))
     repaired = repair_rows(source, right, redraw=version != FIRST)
     report(f"{config}: {total - len(repaired)} of {total} published rows excluded: no distractors")
-    templates = files.list_replacements(published)
+    templates = bmlama.list_replacements(published)
     if version == ENTRIES:
-        templates = files.read_entry_templates()
+        templates = bmlama.read_entry_templates()
         before = len(repaired)
         repaired = {row: query for row, query in repaired.items() if query.relation in templates}
         report(f"{config}: {before - len(repaired)} queries left out: no entry for their relation")
@@ -103,14 +91,14 @@ def write_traditional(rows: Sequence[Row]) -> list[Row]:
 
 
 def repair_rows(
-    config: Linked, correct: Sequence[Set[str]], redraw: bool = True
-) -> dict[int, PublishedQuery]:
+    config: bmlama.Linked, correct: Sequence[Set[str]], redraw: bool = True
+) -> dict[int, bmlama.PublishedQuery]:
     """Return {number of the published row from 0: repaired query}; some are dropped."""
     # `correct` are the ids of each query's correct answers. If `redraw`, distractors are drawn by
     # their frequency as answers (`draw_again`); otherwise valid published ones are kept.
     blocks = [config.entities[query.relation] for query in config.queries]
     absent = [names - block.keys() for names, block in zip(correct, blocks, strict=True)]
-    strangers = name_entities(set().union(*absent), config.labels, list(config.rows))
+    strangers = bmlama.name_entities(set().union(*absent), config.labels, list(config.rows))
     answers: dict[str, list[str]] = defaultdict(list)
     for query in config.queries:
         answers[query.relation].append(query.answer)
@@ -127,7 +115,9 @@ def repair_rows(
     return repaired
 
 
-def find_correct(config: Linked, configs: Sequence[Linked], knowledge: Knowledge) -> list[set[str]]:
+def find_correct(
+    config: bmlama.Linked, configs: Sequence[bmlama.Linked], knowledge: Knowledge
+) -> list[set[str]]:
     """Return the ids of all correct entities of each query, including its answer."""
     # Correct are the known objects of the subject in the query's relation or in one with the same
     # English template (four relations have "[X] is located in [Y]"), the answers of all published
@@ -143,7 +133,7 @@ def find_correct(config: Linked, configs: Sequence[Linked], knowledge: Knowledge
         for ids, prompt in zip(correct, columns.prompt, strict=True):
             ids |= answers[prompt]
     relations = [query.relation for query in config.queries]
-    templates = dict(zip(relations, files.blank_subjects(config.rows["en"]), strict=True))
+    templates = dict(zip(relations, bmlama.blank_subjects(config.rows["en"]), strict=True))
     peers = {x: [y for y in templates if templates[y] == templates[x]] for x in templates}
     return [
         knowledge.complete(ids, [(name, query.subject_id) for name in peers[query.relation]])
@@ -152,8 +142,10 @@ def find_correct(config: Linked, configs: Sequence[Linked], knowledge: Knowledge
 
 
 def repair_query(
-    query: PublishedQuery, entities: Mapping[str, Entity], correct: Iterable[Entity]
-) -> PublishedQuery | None:
+    query: bmlama.PublishedQuery,
+    entities: Mapping[str, bmlama.Entity],
+    correct: Iterable[bmlama.Entity],
+) -> bmlama.PublishedQuery | None:
     """Return the query with valid candidates; None if only the answer remains."""
     # A distractor with a fault (`find_faults`) is replaced by another of the relation's `entities`;
     # without one, it is removed. A row with a single candidate is filled with distractors.
@@ -183,13 +175,13 @@ def repair_query(
     return query.repaired(names, *dict.fromkeys(codes))
 
 
-def gather_keys(entities: Iterable[Entity]) -> set[Key]:
+def gather_keys(entities: Iterable[bmlama.Entity]) -> set[bmlama.Key]:
     """Return all keys of some entities; another entity clashes if it has one of them."""
     return set().union(*(entity.keys for entity in entities))
 
 
 def find_faults(
-    query: PublishedQuery, entities: Mapping[str, Entity], wrong: Set[Key]
+    query: bmlama.PublishedQuery, entities: Mapping[str, bmlama.Entity], wrong: Set[bmlama.Key]
 ) -> dict[str, str]:
     """Return {id: code} of the distractors to replace; `wrong` are keys of correct entities."""
     # Of two candidates with the same label in a language, the second goes, but never the answer.
@@ -212,7 +204,7 @@ def find_faults(
     return faults
 
 
-def pop_candidate(pool: list[Entity], keys: set[Key]) -> str:
+def pop_candidate(pool: list[bmlama.Entity], keys: set[bmlama.Key]) -> str:
     """Move the pool's first entity without a clash to `keys`; return its id, '' if all clash."""
     for entity in pool:
         if not entity.conflicts_with(keys):
@@ -223,11 +215,11 @@ def pop_candidate(pool: list[Entity], keys: set[Key]) -> str:
 
 
 def draw_again(
-    query: PublishedQuery,
-    entities: Mapping[str, Entity],
-    correct: Iterable[Entity],
+    query: bmlama.PublishedQuery,
+    entities: Mapping[str, bmlama.Entity],
+    correct: Iterable[bmlama.Entity],
     answers: Sequence[str],
-) -> PublishedQuery:
+) -> bmlama.PublishedQuery:
     """Return the repaired query with as many distractors, drawn by their frequency as answers."""
     # They are drawn from `answers`, that of each query of the relation, then from its other
     # entities. An entity is thus drawn in proportion to the number of queries that it answers, so
@@ -247,7 +239,7 @@ def draw_again(
     return query.repaired(shuffle_items(sorted(names), f"{query.fact_id}|places"), "drawn_again")
 
 
-def move_answer(query: PublishedQuery) -> PublishedQuery:
+def move_answer(query: bmlama.PublishedQuery) -> bmlama.PublishedQuery:
     """Return the query with its answer moved to a position drawn by the hash of its id."""
     names = [name for name in query.candidates if name != query.answer]
     place = hash_text(query.fact_id) % len(query.candidates)
@@ -258,7 +250,11 @@ def move_answer(query: PublishedQuery) -> PublishedQuery:
 
 
 def write_row(
-    config: Linked, language: str, number: int, query: PublishedQuery, templates: Templates
+    config: bmlama.Linked,
+    language: str,
+    number: int,
+    query: bmlama.PublishedQuery,
+    templates: Templates,
 ) -> Row:
     """Return a repaired query in one language, without flags."""
     template = templates.get(query.relation, {}).get(language)
@@ -267,7 +263,7 @@ def write_row(
     offered, before = columns.candidates[number], config.queries[number].candidates
     block = config.entities[query.relation]
     label = mend(subject, language)
-    name = turn(NAMES.get((language, query.subject_id), label), language)
+    name = bmlama.turn(bmlama.NAMES.get((language, query.subject_id), label), language)
     text = template or mend(prompt, language).replace(label, "[X]")
     labels = [block[x].labels[place] for x in query.candidates]
     meant = [block[x].original[place] if x in block else "" for x in before]
@@ -292,7 +288,7 @@ def write_row(
         answers=[index],
         answer_forms=[labels[index]],
         template_id=f"polyprobe:{query.relation}" if template else query.relation,
-        repairs=sorted(codes, key=list(REPAIRS).index),
+        repairs=sorted(codes, key=list(bmlama.REPAIRS).index),
         published_row=query.published_row,
     )
 
@@ -318,7 +314,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     """Return the parts of the card that only BMLAMA has."""
     audit = read_audit()
     counts = {config.name: config.repairs for config in configs if config.repairs}
-    repairs = codes_table(("code", "change"), counts, REPAIRS)
+    repairs = codes_table(("code", "change"), counts, bmlama.REPAIRS)
     lines = audit.unique("config", keep="first", maintain_order=True).iter_rows(named=True)
     draws = [TEXTS["frequency"].format(**line) for line in lines]  # accuracy by frequent answers
     return {
@@ -331,7 +327,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
         "second": second_answers(),
         "forms": forms_table(configs),
         "no_entries": ", ".join(
-            x[0] for x in files.BLOCKS if x[0] not in files.read_entry_templates()
+            x[0] for x in bmlama.BLOCKS if x[0] not in bmlama.read_entry_templates()
         ),
     }
 

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.recipes import bmlama
-from polyprobe.builder.sources.bmlama.files import MASK, Columns, make_published_table
+from polyprobe.builder.sources.bmlama import MASK, Columns, make_published_table
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.messages import track

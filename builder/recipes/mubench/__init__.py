@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from polyprobe.builder.facts.labels import fold, mend
 from polyprobe.builder.recipes import MUBENCH
-from polyprobe.builder.sources.bmlama.files import PUBLISHED, make_published_table, read_published
+from polyprobe.builder.sources.bmlama import PUBLISHED, make_published_table, read_published
 from polyprobe.builder.sources.mlama_hub import download
 from polyprobe.schema.columns import FLAGGED, RELEASED, REPEATED, SLOT, Row
 from polyprobe.schema.languages import refuse_languages

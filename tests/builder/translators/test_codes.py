@@ -4,7 +4,7 @@ import pytest
 from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES as M2M100
 from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES as NLLB
 
-from polyprobe.builder.sources.bmlama import linked as bmlama
+from polyprobe.builder.sources import bmlama
 from polyprobe.builder.translators.codes import check_pair, current, match_code, name_language
 from polyprobe.builder.translators.engines.googletrans import _known
 from polyprobe.system.messages import PolyprobeError
