@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from polyprobe.schema.run.fillings import find_winner, value_of
+from polyprobe.schema.run.protocol import find_winner, value_of
 from polyprobe.scoring.engine import Ids, Input, Plan, Progress
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer

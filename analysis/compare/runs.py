@@ -21,8 +21,8 @@ from polyprobe.metrics.joint.significance import Difference, compare_figures, co
 from polyprobe.metrics.shared.intervals import NO_SHARES, Figure, add_mean, divide, estimate_figure
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.columns import key_rows
-from polyprobe.schema.run.fillings import choose_again
 from polyprobe.schema.run.folder import Run, compare_settings, describe_differing, name_runs
+from polyprobe.schema.run.protocol import choose_again
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.scoring.options import is_normalised
 from polyprobe.system.messages import PolyprobeError, track

@@ -11,8 +11,8 @@ from polyprobe.metrics.factual_accuracy import formulas
 from polyprobe.metrics.joint.measures import count_correct
 from polyprobe.metrics.shared.intervals import Figure, estimate, mean_of, name_pairs
 from polyprobe.metrics.shared.rows import take
-from polyprobe.schema.run.fillings import choose_again, count_masks, value_of
 from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.protocol import choose_again, count_masks, value_of
 from polyprobe.scoring.options import is_normalised
 
 from .modules import measure_calibration

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polyprobe.schema.columns import COLUMNS, UNREADABLE, fingerprint
-from polyprobe.schema.run.fillings import FILLING
-from polyprobe.schema.run.protocol import protocol_of
+from polyprobe.schema.run.protocol import FILLING, protocol_of
 from polyprobe.schema.run.settings import DEFINITION, Settings
 from polyprobe.schema.run.shapes import Content, find_wrong_results, find_wrong_value
 from polyprobe.system.files import LOCK, hash_json, part_of, write_text, write_whole

@@ -24,8 +24,8 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.work.predictions import predict
 from polyprobe.metrics.factual_accuracy.formulas import match
 from polyprobe.publish.export import export_run
-from polyprobe.schema.run.fillings import choose_again, find_winner
 from polyprobe.schema.run.folder import PREDICTIONS, Run
+from polyprobe.schema.run.protocol import choose_again, find_winner
 from polyprobe.scoring.decoding import decode
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.messages import PolyprobeError
