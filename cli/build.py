@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from polyprobe.builder.recipes import BALANCED, EXTENSIBLE, MUBENCH, RECIPES, REQUESTED, XFAKT
+from polyprobe.builder.recipes import BALANCED, EXTENSIBLE, RECIPES, REQUESTED, SOURCED
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
@@ -177,11 +177,12 @@ def own(
     say(f"Wrote {notes.rows:,} rows in {notes.costs['asked'].sum()} languages to {folder}.")
 
 
-def add_sourced(name: str, text: str, help_of_source: str, example: str) -> None:
+def add_sourced(name: str) -> None:
     """Add the subcommand of a dataset that is made of a folder of its authors."""
+    texts = SOURCED[name]
 
     def command(
-        source: Annotated[str, typer.Argument(help=help_of_source)],
+        source: Annotated[str, typer.Argument(help=texts["source"])],
         languages: Annotated[Texts, typer.Option(help="Language codes (default: all).")] = None,
         mirror: Mirror = None,
         output: Output = None,
@@ -191,21 +192,12 @@ def add_sourced(name: str, text: str, help_of_source: str, example: str) -> None
         folder = build.build_sourced(name, source, split_list(languages), mirror, output)
         say(f"Wrote {folder}.")
 
-    app.command(name, help=text, epilog=f"Example: polyprobe build {name} {example}")(command)
+    line = f"Example: polyprobe build {name} {texts['example']}"
+    app.command(name, help=texts["help"], epilog=line)(command)
 
 
-add_sourced(
-    MUBENCH,
-    "Build BMLAMA as MuBench and BabyLM 2026 have it, linked to BMLAMA.",
-    "Folder with bmlama_LANG.valid.jsonl, …, or OWNER/NAME on the Hub.",
-    "aialt/MuBench --languages en,nl,zh",
-)
-add_sourced(
-    XFAKT,
-    "Build the questions of X-FaKT about 13 countries in their 13 languages.",
-    "Folder of the authors' repository, with English.csv and others.",
-    "X_FaKT/results",
-)
+for name in SOURCED:
+    add_sourced(name)
 
 
 @app.command(

@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from polyprobe.builder.recipes import BALANCED, MUBENCH, OWN, RECIPES, XFAKT
+from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, SOURCED
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 from polyprobe.publish.export import RUN_FORMATS
@@ -53,8 +53,7 @@ def _list_datasets() -> Rows:
         yield f"build {name}", f"{recipe.title}: {', '.join(recipe.configs)}"
     yield f"build {BALANCED}", f"facts that all languages have, from {', '.join(FACT_SOURCES)}"
     yield f"build {OWN}", "your own facts and templates"
-    yield f"build {MUBENCH}", "BMLAMA as MuBench and BabyLM 2026 have it"
-    yield f"build {XFAKT}", "questions about 13 countries in their 13 languages"
+    yield from ((f"build {name}", texts["title"]) for name, texts in SOURCED.items())
 
 
 def _list_metrics() -> Rows:

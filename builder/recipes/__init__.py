@@ -27,7 +27,7 @@ class Recipe(NamedTuple):
 
 BALANCED = "balanced"
 OWN = "own"
-MUBENCH, XFAKT = SOURCED = ("mubench", "xfakt")  # built from files of others
+SOURCED: dict[str, dict[str, str]] = read_toml(__package__, "sourced.toml")
 REQUESTED = (BALANCED, OWN, *SOURCED)  # built by request, without configurations of their own
 EXTENSIBLE = ("bmlama", "geofacts", "klar")  # a contributor's files may add a language
 TRANSLATED = "-translated"  # with the templates on which mParaRel's translators agree

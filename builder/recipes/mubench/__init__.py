@@ -18,7 +18,6 @@ from unicodedata import category, normalize
 import pyarrow as pa
 
 from polyprobe.builder.facts.labels import fold, mend
-from polyprobe.builder.recipes import MUBENCH
 from polyprobe.builder.sources.bmlama import PUBLISHED, make_published_table, read_published
 from polyprobe.builder.sources.mlama_hub import download
 from polyprobe.schema.columns import FLAGGED, RELEASED, REPEATED, SLOT, Row
@@ -58,7 +57,7 @@ def read_lettered(path: Path, part: str) -> list[Row]:
     for number, line in enumerate(read_user_text(path).split("\n"), start=1):
         try:
             if line.strip():
-                rows.append(read_line(line)._replace(fact_id=f"{MUBENCH}:{part}-{number:04}"))
+                rows.append(read_line(line)._replace(fact_id=f"mubench:{part}-{number:04}"))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             text = "no JSON with idx, sentence and label: " * (type(error) is not ValueError)
             raise PolyprobeError(f"{path}, line {number}: {text}{one_line(error)}") from error
