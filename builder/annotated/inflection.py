@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from polyprobe.schema.languages import read_languages
 from polyprobe.system.files import TAB, read_tsv
 from polyprobe.system.messages import PolyprobeError
 
 from .entities import FEM, MASC, NEUT, PL, SG, Agreement
 
-CODES = {
-    "bn": "ben", "el": "ell", "es": "spa", "fr": "fra", "he": "heb", "hu": "hun", "ru": "rus",
-    "tr": "tur", "uk": "ukr",
-}  # fmt: skip
+CODES = {x: read_languages()[x].iso for x in ("bn", "el", "es", "fr", "he", "hu", "ru", "tr", "uk")}
 # The tables' names of cases that the prompts spell otherwise.
 SPELLINGS = {"INS": {"INS", "INST"}, "INST": {"INS", "INST"}, "ESS": {"ESS", "LOC"}}
 

@@ -18,13 +18,10 @@ from polyprobe.system.files import read_table_rows
 from polyprobe.system.messages import PolyprobeError, one_line
 
 DEFAULT_CONFIG = "default"
-FILES = {
-    **{"en": "English", "hi": "Hindi", "zh": "Chinese", "ru": "Russian", "ar": "Arabic"},
-    **{"fr": "French", "ne": "Nepali", "ja": "Japanese", "uk": "Ukrainian", "el": "Greek"},
-    **{"tr": "Turkish", "sw": "Swahili", "th": "Thai"},
-}
 COLUMNS = ("Question", "answers", "label")
 NAMES = {row["iso"]: row for row in read_table_rows(__package__, "names.csv")}
+# The languages, behind the two ids of a country, and the names of their files.
+FILES = {x: Locale("en").languages[x] for x in [*next(iter(NAMES.values()))][2:]}
 
 
 def read_questions(folder: Path, language: str) -> pl.DataFrame:

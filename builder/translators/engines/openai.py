@@ -26,17 +26,10 @@ from ..translator import Job, Terms, Translator
 
 SERVICE = "https://api.openai.com/v1"
 KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-OWN_KEY = f"set the variable {KEY} to a key of this server"
-PLACE = f"check the model's name and the address (base_url or {ADDRESS}, up to /v1)"
-REMEDIES = {
-    400: f"{PLACE}; some models accept no temperature (temperature=default) or no max_tokens",
-    401: OWN_KEY,
-    403: OWN_KEY,
-    404: PLACE,
-}
 # Error codes of a single sentence; their HTTP status would otherwise stop a run.
 OF_A_SENTENCE = ("content_filter", "content_policy_violation", "context_length_exceeded")
 TEXTS = read_toml(__package__, "openai.toml")
+REMEDIES = {int(status): remedy for status, remedy in TEXTS["remedies"].items()}
 LABEL = "Translation:"
 THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 REFUSAL = re.compile("|".join(TEXTS["refusals"]), re.IGNORECASE)
