@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polyprobe.schema.columns import COLUMNS, UNREADABLE, fingerprint
-from polyprobe.schema.run.protocol import FILLING, protocol_of
+from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import DEFINITION, Settings
 from polyprobe.schema.run.shapes import Content, find_wrong_results, find_wrong_value
-from polyprobe.system.files import LOCK, hash_json, part_of, write_text, write_whole
+from polyprobe.system.files import LOCK, hash_json, part_of, read_toml, write_text, write_whole
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import convert_value
 
@@ -28,60 +28,20 @@ PROMPT, N_PROMPT = "prompt_log_probability", "n_prompt_tokens"
 # Nats between answers of one served model: more than rounding to 8 bits, less than any mistake.
 AGREE = 0.3
 GO_ON = "what was written before is kept: make room and run the same command again"
-SCORES = pa.schema(
-    [
-        ("fact_id", pa.string()),
-        ("relation", pa.string()),
-        ("answers", pa.list_(pa.int32())),
-        ("scores", pa.list_(pa.float32())),
-        ("n_tokens", pa.list_(pa.int32())),
-        ("n_characters", pa.list_(pa.int32())),
-        ("flags", pa.list_(pa.string())),
-        ("baseline", pa.float32()),  # see metrics/shared/floors.py
-        ("donor", pa.string()),  # see eval/donors.py; null for a fact without one
-        ("donor_scores", pa.list_(pa.float32())),
-        ("donor_answers", pa.list_(pa.int32())),  # the donor's answers among the candidates
-        (EFFECTS, pa.list_(pa.float32())),  # of options' positions; null for other scorings
-        ("majority", pa.float32()),  # like baseline, with the fact itself
-        ("reviewed", pa.bool_()),  # the template; null where it is not known
-        ("repeated", pa.list_(pa.string())),  # see protocol.mark_repeated; null in other protocols
-        (PROMPT, pa.float32()),  # sum over the tokens before the slot, see eval/questions.py
-        (N_PROMPT, pa.int32()),  # summed ones
-        # the names of candidates against that of the subject, and of the donor; see `annotate`
-        ("bigrams", pa.list_(pa.float32())),
-        ("donor_bigrams", pa.list_(pa.float32())),
-        ("initials", pa.list_(pa.bool_())),
-        ("donor_initials", pa.list_(pa.bool_())),
-    ]
-)
-# Free predictions; a fact that was not asked has nulls from `prediction` on.
-PREDICTIONS = pa.schema(
-    [
-        ("fact_id", pa.string()),
-        ("relation", pa.string()),
-        ("prompt", pa.string()),
-        ("answer_forms", pa.list_(pa.string())),
-        ("prediction", pa.string()),
-        ("n_masks", pa.int32()),
-        ("log_probability", pa.float32()),
-        ("single_token", pa.bool_()),
-        ("form_lengths", pa.list_(pa.int32())),  # tokens of each accepted form in the slot
-        ("fillings", pa.list_(FILLING)),  # of 1, 2, … M masks
-        ("gold_log_c", pa.list_(pa.float32())),  # of the right answer's tokens, with --gold
-    ]
-)
 
-# Free answers, with 1 as the score of the object that is found in one, else 0.
-ANSWERS = pa.schema(
-    [
-        *SCORES,
-        ("asked", pa.string()),  # up to the slot
-        ("answer", pa.string()),
-        ("verdict", pa.string()),  # one of `verdicts.KINDS`
-        ("entity", pa.string()),  # the id of the object, its label in the first language without
-        ("donor_answer", pa.string()),
-    ]
+
+def _read_type(kind: Any) -> pa.DataType:
+    if isinstance(kind, str):
+        return pa.type_for_alias(kind)
+    if isinstance(kind, list):
+        return pa.list_(_read_type(kind[0]))
+    return pa.struct({name: _read_type(part) for name, part in kind.items()})
+
+
+SCORES, PREDICTIONS, _ANSWERS = (
+    pa.schema(_read_type(columns)) for columns in read_toml(__package__, "columns.toml").values()
 )
+ANSWERS = pa.schema([*SCORES, *_ANSWERS])
 # By the kind of a run.
 SCHEMAS = {"scores": SCORES, "predictions": PREDICTIONS}
 # Equal in every language.

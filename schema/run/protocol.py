@@ -22,13 +22,6 @@ BLANK = "___"
 NO_NAMES: Mapping[str, Sequence[str]] = MappingProxyType({})
 NO_CANDIDATES = (BLANK,)  # of a question with a free answer
 _REST = re.compile(r"[\s\W]*")  # of a sentence behind the slot at its end
-FILLING = pa.struct(
-    [
-        ("ids", pa.list_(pa.int32())),
-        ("text", pa.string()),
-        ("log_c", pa.list_(pa.float32())),  # nats, one value for each token
-    ]
-)
 CHOSEN = ("prediction", "n_masks", "log_probability")  # columns of the filling that wins
 
 
