@@ -145,7 +145,8 @@ class PictureOptions(Options):
         """Save the named picture (default: the first), and print the name of its file."""
         if self.figure is None:
             return
-        from polyprobe.report.pictures.order import arrange, save_picture
+        from polyprobe.report.pictures.draw import save_picture
+        from polyprobe.report.pictures.order import arrange
 
         name = next(iter(pictures)) if self.draw is None else self.draw
         check_option("--draw", name, pictures)

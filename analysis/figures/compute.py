@@ -85,7 +85,8 @@ def find_results(
         if templates:
             figures["templates"] = parts.measure_templates(facts, templates, units)
     if popularity:
-        figures["by_popularity"] = parts.measure_popularity(popularity, right, units)
+        fifths = ((x, y, right[x]) for x, y in popularity.items())
+        figures["by_popularity"] = {x: parts.measure_fifths(y, z, units.rows) for x, y, z in fifths}
     if facts and facts.protocol.options:
         figures["letters_read"] = share_read(facts)
     if facts and facts.protocol.answers:

@@ -100,16 +100,6 @@ def read_popularity(run: Run, tables: Mapping[str, pa.Table]) -> dict[str, np.nd
     return values
 
 
-def measure_popularity(
-    popularity: Mapping[str, np.ndarray], right: Mapping[str, np.ndarray], units: Units
-) -> dict[str, Any]:
-    """Compute the accuracy of each fifth of the facts, from the least to the most popular.
-
-    `right` is the probability that each fact is right [facts], NaN for facts that were not asked.
-    """
-    return {x: _measure_fifths(values, right[x], units.rows) for x, values in popularity.items()}
-
-
 def split_popularity(values: np.ndarray) -> np.ndarray:
     """Find the fifth of each value, 0 … 4; equal values are in one.
 
@@ -120,9 +110,13 @@ def split_popularity(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.searchsorted(edges, values, side="left"))
 
 
-def _measure_fifths(
+def measure_fifths(
     values: np.ndarray, right: np.ndarray, options: intervals.Resampling
 ) -> dict[str, Any]:
+    """Compute the accuracy of each fifth of the facts, from the least to the most popular.
+
+    `right` is the probability that each fact is right [facts], NaN for facts that were not asked.
+    """
     rows = np.flatnonzero(~np.isnan(values) & ~np.isnan(right))
     unknown = {"n_unknown": len(values) - len(rows)}
     if not len(rows):

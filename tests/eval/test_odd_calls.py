@@ -27,7 +27,8 @@ from polyprobe.eval import ConsistencyCallback, evaluate_model, load_scorer
 from polyprobe.eval.options import CallbackOptions, EvaluationOptions
 from polyprobe.publish.install import install_folder
 from polyprobe.report.page import write_report
-from polyprobe.report.pictures.order import arrange, save_picture
+from polyprobe.report.pictures.draw import save_picture
+from polyprobe.report.pictures.order import arrange
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import make_choice

@@ -30,7 +30,8 @@ from polyprobe.metrics.pictures.svg import (
     find_scale_ends,
 )
 from polyprobe.report.page.page import HERE as PAGE
-from polyprobe.report.pictures.order import arrange, name_labels, order_languages, save_picture
+from polyprobe.report.pictures.draw import save_picture
+from polyprobe.report.pictures.order import arrange, name_labels, order_languages
 from polyprobe.schema.languages import find_language, read_languages
 from polyprobe.system.messages import PolyprobeError
 

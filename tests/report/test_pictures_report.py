@@ -20,7 +20,8 @@ from polyprobe.report.page import write_report
 from polyprobe.report.page.parts import RunPart
 from polyprobe.report.page.pictures import find_scale
 from polyprobe.report.pictures import ORDERS
-from polyprobe.report.pictures.order import arrange, name_labels, save_picture
+from polyprobe.report.pictures.draw import save_picture
+from polyprobe.report.pictures.order import arrange, name_labels
 from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.predictions import FIRST, SECOND, write_predictions

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from polyprobe.builder.output import folder as built
-from polyprobe.report.pictures import order
+from polyprobe.report.pictures import draw
 from polyprobe.schema.run import folder
 from polyprobe.system import files
 from polyprobe.system.messages import PolyprobeError
@@ -60,7 +60,7 @@ def seal_behind(run: folder.Run, language: str, table: Any) -> None:
 REAL_WRITE = folder.Run.write
 
 
-WRITERS = ((files, "write_whole"), (folder, "write_whole"), (order, "write_whole"))
+WRITERS = ((files, "write_whole"), (folder, "write_whole"), (draw, "write_whole"))
 # By name: the modules and names that are replaced, and by what.
 MUTANTS: dict[str, tuple[tuple[tuple[Any, str], ...], Any]] = {
     "in place": (WRITERS, write_in_place),
