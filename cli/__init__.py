@@ -16,6 +16,7 @@ from polyprobe.system.messages import PolyprobeError, hide_secrets_in_logs, one_
 
 from .analyses import audit, board, compare, groups, relate, tokens
 from .build import app as build
+from .edit import edit
 from .list import cache, list_kinds
 from .options import say
 from .publish import export, install, push
@@ -63,6 +64,7 @@ COMMANDS: dict[str, dict[str, tuple[Any, str]]] = {
         "groups": (groups, "runs/geo --by continent"),
         "relate": (relate, "runs/geo --with subwords,script --output relate.html"),
         "board": (board, "runs/geo runs/other --output leaderboard"),
+        "edit": (edit, "geolm --dataset geofacts --languages en,es,el --layer 0 --output edits"),
         "switch": (switch, "geofacts --languages en,el --output pairs.jsonl"),
         "export": (export, "runs/geo --format latex"),
         "cache": (cache, ""),

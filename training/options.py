@@ -1,0 +1,44 @@
+"""The options of `polyprobe edit`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polyprobe.eval.options import check_languages
+from polyprobe.system.devices import DTYPES, check_device
+from polyprobe.system.options import Options, option
+
+METHODS = ("rome", "tune")
+
+
+@dataclass(frozen=True)
+class EditOptions(Options):
+    """Which facts are edited, how, and where the effect is measured."""
+
+    source: str = option("en", "Language of the edits.")
+    languages: str | Sequence[str] | None = option(
+        None, "Comma-separated language codes to measure (default: all).", check=check_languages
+    )
+    method: str = option(
+        METHODS[0], "rome (rank one), or tune (fine-tuning of the weight).", choices=METHODS
+    )
+    layer: int | None = option(
+        None, "Number of the layer, from 0 (default: after the first third).", minimum=0
+    )
+    facts: int = option(100, "Number of facts, spread over all relations.", minimum=1)
+    minimum_share: float = option(
+        0.5, "Only facts with p(right) / (p(right) + p(target)) above it.", minimum=0, maximum=1
+    )
+    neighbours: int = option(10, "Other facts of the relation to measure.", minimum=0)
+    contexts: int = option(
+        10, "Sampled texts of 5, and of 10, tokens in front of the prompt.", minimum=0, maximum=100
+    )
+    moments: Path | None = option(
+        None, "Text file of sentences for the second moments (default: those of the dataset)."
+    )
+    run: Path | None = option(
+        None, "Run of the model on the dataset, for its consistency (default: make it)."
+    )
+    revision: str | None = option(None, "Branch, tag or commit of the model.")
+    device: str = option("auto", "auto, cpu, cuda, mps, cuda:1, …", check=check_device)
+    dtype: str = option("float32", f"{', '.join(DTYPES)}.", choices=DTYPES)
