@@ -1,8 +1,8 @@
 """Edit facts of a dataset one by one, and score them in every language before and after."""
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice, product
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.rows import apply_choice, choose_rows, choose_to_score
 from polyprobe.scoring.load import Loaded, load
-from polyprobe.scoring.model_objects import name_of
+from polyprobe.scoring.model_objects import identify_object, name_of
 from polyprobe.scoring.options import ScorerOptions, is_name
 from polyprobe.scoring.scorers.causal import CausalObjectScorer
 from polyprobe.system.files import (
@@ -34,17 +34,18 @@ from polyprobe.system.messages import PolyprobeError, one_line, report, track
 from .options import METHODS, EditOptions
 from .rome import Editor, replaced, sample_starts
 
+FILE = "edits.json"
 SCORING = "object"  # the sum of log P of the candidate's tokens; text behind the slot is not read
 Rows = Sequence[Mapping[str, Any]]  # of a language; those of all languages are parallel
 
 
-class Fact(NamedTuple):
+class EditCase(NamedTuple):
     """A fact to edit: numbers of rows, and of the target among the candidates."""
 
     row: int
     target: int
-    neighbours: Sequence[int]  # rows of other facts of the relation
-    paraphrases: Sequence[int]  # rows of the same fact, with other templates
+    neighbours: Sequence[int]  # rows of further facts of the relation
+    paraphrases: Sequence[int]  # rows of the same fact, with further templates
 
 
 def edit_facts(
@@ -57,7 +58,7 @@ def edit_facts(
         dataset: as in `load_facts`.
         config: as in `load_facts`.
         output: folder; repeat the call to resume.
-        options: all others. Without a `run` the consistency is that of a run OUTPUT/run.
+        options: the rest. Without a `run` the consistency is that of a run OUTPUT/run.
 
     Raises:
         PolyprobeError: a model that is not causal or has no layer to edit, an unknown language, no
@@ -69,44 +70,54 @@ def edit_facts(
     if any(map(has_prompts, tables.values())):
         raise PolyprobeError(f"{dataset} has a prompt for each candidate, which cannot be edited")
     loaded = _load(model, options)
-    scorer: Any = loaded.scorer
+    scorer: Any = loaded.scorer  # a `CausalObjectScorer`
     rows = {language: table.to_pylist() for language, table in tables.items()}
-    texts = {row["prompt"].replace(SLOT, _name_right(row)): None for row in rows[source]}
-    if options.moments:
-        content = read_user_text(options.moments, "--moments")
-        texts = dict.fromkeys(filter(None, map(str.strip, content.splitlines())))
+    texts = _list_sentences(rows[source], options.moments)
     is_rome = options.method == METHODS[0]
     starts = sample_starts(scorer, options.contexts) if is_rome and options.contexts else ()
     editor = Editor(scorer, options.layer, starts)
-    settings = {
-        **{x: getattr(options, x) for x in ("facts", "minimum_share", "neighbours")},
-        **({"contexts": options.contexts} if is_rome else {}),
-        **{"sentences": len(texts), "scoring": SCORING, "dtype": loaded.dtype},
-        "texts": hash_json({"": [*texts]})[:12],
-        "rows": hash_json({x: fingerprint(table) for x, table in tables.items()})[:12],
-    }
-    edits = {
+    place = {"dataset": dataset, "config": config or find_default(dataset), "source": source}
+    edits: dict[str, Any] = {
         "model": str(model) if is_name(model) else name_of(model),
-        **{"revision": loaded.revision, "dataset": dataset},
-        "config": config or find_default(dataset),
-        **{"source": source, "method": options.method, "layer": editor.layer},
-        **{"settings": settings, "languages": [*tables]},
+        **{"revision": loaded.revision, **place},
+        **{"method": options.method, "layer": editor.layer, "languages": [*tables]},
+        "settings": _describe(loaded, tables, texts, options),
     }
     with locked(output):
-        file = output / "edits.json"
-        edits |= {"consistency": {}, "facts": _read_facts(file, edits)}
+        edits |= {"consistency": {}, "facts": _read_facts(output / FILE, edits)}
         edits["consistency"] = _find_consistency(loaded, tables, edits, output, options.run)
-        facts = choose_facts(tables[source], rows[source], scorer, options)
+        cases = choose_cases(tables[source], rows[source], scorer, options)
         if is_rome:
-            editor.load_moment({x: edits[x] for x in ("model", "revision")} | settings, [*texts])
-        edited = {fact["fact_id"] for fact in edits["facts"]}
-        facts = [fact for fact in facts if rows[source][fact.row]["fact_id"] not in edited]
-        scores = _score(scorer, rows, facts)
-        for fact, before in zip(track(facts, "edits"), scores, strict=True):
-            edits["facts"].append(_edit(editor, rows, source, fact, before, options.method))
+            about = {"model": edits["model"], "revision": loaded.revision, "dtype": loaded.dtype}
+            editor.load_moment(about, texts)
+        ids = {fact["fact_id"] for fact in edits["facts"]}
+        cases = [case for case in cases if rows[source][case.row]["fact_id"] not in ids]
+        scores = _score(scorer, rows, cases)
+        for case, before in zip(track(cases, "edits"), scores, strict=True):
+            edits["facts"].append(_edit(editor, rows, edits, case, before))
             text = json.dumps(edits, ensure_ascii=False, indent=1)
-            write_text(file, f"{text}\n", "the edits before are kept")
+            write_text(output / FILE, f"{text}\n", "the edits before are kept")
     return edits
+
+
+def _list_sentences(rows: Rows, file: Path | None) -> list[str]:
+    """List the sentences of the second moments: the lines of a file, or the right ones of rows."""
+    if file is None:
+        texts = [row["prompt"].replace(SLOT, _name_right(row)) for row in rows]
+    else:
+        texts = [*map(str.strip, read_user_text(file, "--moments").splitlines())]
+    return [*dict.fromkeys(filter(None, texts))]
+
+
+def _describe(
+    loaded: Loaded, tables: Mapping[str, pa.Table], texts: Sequence[str], options: EditOptions
+) -> dict[str, Any]:
+    """Make the settings that a resumed call must repeat; texts and rows count by their hash."""
+    names = ["facts", "minimum_share", "neighbours", "contexts"]
+    settings = {name: getattr(options, name) for name in names}
+    prints = {language: fingerprint(table) for language, table in tables.items()}
+    settings |= {"sentences": len(texts), "scoring": SCORING, "dtype": loaded.dtype}
+    return settings | {"texts": hash_json({"": [*texts]})[:12], "rows": hash_json(prints)[:12]}
 
 
 def _load(model: Any, options: EditOptions) -> Loaded:
@@ -165,7 +176,10 @@ def _find_consistency(
         columns = protocol_of(settings.scoring).columns
         prints = {x: fingerprint(table, columns) for x, table in tables.items()}
         same = all(settings.fingerprint.get(x, y) == y for x, y in prints.items())
-        if settings.revision != edits["revision"] or not same:
+        revision, scorer = settings.revision, loaded.scorer
+        # A run of this module is of a model in memory
+        same &= revision in (loaded.revision, identify_object(scorer.model, scorer.tokenizer))
+        if not same:
             raise PolyprobeError(f"--run {folder}: it is of another model or dataset")
     elif targets:
         place = edits["dataset"], edits["config"]
@@ -176,100 +190,87 @@ def _find_consistency(
     return {x: pairs.get(f"{source}-{x}", pairs.get(f"{x}-{source}")) for x in targets}
 
 
-def choose_facts(
-    table: pa.Table, rows: Rows, scorer: CausalObjectScorer, options: EditOptions
-) -> list[Fact]:
-    """Choose facts that the model has right; targets, neighbours depend on ids alone."""
-    numbers: dict[str, list[int]] = {}  # rows of each fact
+def choose_cases(table: pa.Table, rows: Rows, scorer: Any, options: EditOptions) -> list[EditCase]:
+    """Choose facts whose share is above the minimum; their targets depend on the id alone."""
+    numbers: dict[str, list[int]] = {}  # the rows of each fact
+    for number in apply_choice(table, choose_to_score(table, None, None)).rows:
+        numbers.setdefault(rows[number]["fact_id"], []).append(number)
     of_relations: dict[str, list[str]] = {}
-    for row in apply_choice(table, choose_to_score(table, None, None)).rows:
-        fact, relation = rows[row]["fact_id"], rows[row]["relation"]
-        if numbers.setdefault(fact, []) == []:
-            of_relations.setdefault(relation, []).append(fact)
-        numbers[fact].append(row)
-    facts, excluded = [], Counter[str]()
-    for name, (first, *rest) in numbers.items():
+    for fact, (first, *_) in numbers.items():
+        of_relations.setdefault(rows[first]["relation"], []).append(fact)
+    cases, lost = [], 0
+    for fact, (first, *rest) in numbers.items():
         row = rows[first]
-        wrong = [k for k in range(len(row["candidates"])) if k not in row["answers"]]
-        if not (row.get("subject") and row["subject"] in row["prompt"].partition(SLOT)[0].rstrip()):
-            excluded["have no subject in front of the slot"] += 1
-        elif not wrong:
-            excluded["have no wrong candidate"] += 1
-        else:
-            target = wrong[hash_text(name) % len(wrong)]
-            label = row["candidates"][target]
-            order = shuffle_items(of_relations[row["relation"]], name)
-            others = (numbers[x][0] for x in order if x != name)
-            near = [k for k in others if _name_right(rows[k]) != label][: options.neighbours]
-            facts.append(Fact(first, target, near, rest))
-    pairs = [(rows[x.row], x.target) for x in facts]
-    candidates = [[_name_right(row), row["candidates"][target]] for row, target in pairs]
-    scores = scorer.score([row["prompt"] for row, _ in pairs], candidates)
+        wrong = sorted({*range(len(row["candidates"]))} - {*row["answers"]})
+        if not (wrong and row.get("subject") and row["subject"] in row["prompt"].split(SLOT)[0]):
+            lost += 1
+            continue
+        target = wrong[hash_text(fact) % len(wrong)]
+        order = shuffle_items(of_relations[row["relation"]], fact)
+        firsts = (numbers[name][0] for name in order if name != fact)
+        near = (k for k in firsts if _name_right(rows[k]) != row["candidates"][target])
+        cases.append(EditCase(first, target, [*islice(near, options.neighbours)], rest))
+    pairs = [[_name_right(rows[x.row]), rows[x.row]["candidates"][x.target]] for x in cases]
+    scores = scorer.score([rows[case.row]["prompt"] for case in cases], pairs)
     right = [
-        x for x, (a, b) in zip(facts, scores, strict=True) if expit(a - b) > options.minimum_share
+        case.row
+        for case, (a, b) in zip(cases, scores, strict=True)
+        if expit(a - b) > options.minimum_share
     ]
-    if unsure := len(facts) - len(right):
-        excluded[f"have a share of at most {options.minimum_share:g} before"] = unsure
-    if excluded:
-        report("not edited: " + "; ".join(f"{n:,} facts {why}" for why, n in excluded.items()))
+    report(
+        f"{len(right):,} of {len(numbers):,} facts can be edited; {lost:,} have no subject in front"
+        f" of the slot or no wrong candidate, {len(cases) - len(right):,} too low a share before"
+    )
     if not right:
         raise PolyprobeError("no fact is left to edit; lower --minimum-share, or another --source")
-    sample = {*choose_rows(table, None, options.facts, [fact.row for fact in right])}
-    return [fact for fact in right if fact.row in sample]
+    sample = {*choose_rows(table, None, options.facts, right)}
+    return [case for case in cases if case.row in sample]
 
 
 def _score(
-    scorer: CausalObjectScorer, rows: Mapping[str, Rows], facts: Sequence[Fact]
+    scorer: Any, rows: Mapping[str, Rows], cases: Sequence[EditCase]
 ) -> list[dict[str, Any]]:
-    """Score facts in every language, all in one batch; the pairs are of right and target."""
-    queries = []
-    for of_language in rows.values():
-        for fact in facts:
-            label = of_language[fact.row]["candidates"][fact.target]
-            queries.append((of_language[fact.row]["prompt"], of_language[fact.row]["candidates"]))
-            around = [of_language[k] for k in (*fact.neighbours, *fact.paraphrases)]
-            queries += [(row["prompt"], [_name_right(row), label]) for row in around]
+    """Score facts in every language, all in one batch; pairs are of right answer and target."""
+    queries: list[tuple[str, list[str]]] = []
+    for of_language, case in product(rows.values(), cases):
+        row = of_language[case.row]
+        queries.append((row["prompt"], row["candidates"]))
+        for k in (*case.neighbours, *case.paraphrases):
+            pair = [_name_right(of_language[k]), row["candidates"][case.target]]
+            queries.append((of_language[k]["prompt"], pair))
     scores = iter(scorer.score(*map(list, zip(*queries, strict=True))) if queries else ())
-    figures: list[dict[str, Any]] = [{} for _ in facts]
-    for language, of_language in rows.items():
-        for fact, values in zip(facts, figures, strict=True):
-            whole, right = next(scores), of_language[fact.row]["answers"][0]
-            values[language] = (
-                {
-                    "right": whole[right],
-                    "target": whole[fact.target],
-                    "rank": 1 + sum(score > whole[fact.target] for score in whole),
-                },
-                {
-                    name: [next(scores) for _ in numbers]
-                    for name, numbers in fact._asdict().items()
-                    if name in ("neighbours", "paraphrases") and numbers
-                },
-            )
+    figures: list[dict[str, Any]] = [{} for _ in cases]
+    for language, (case, values) in product(rows, [*zip(cases, figures, strict=True)]):
+        ranking, right = next(scores), rows[language][case.row]["answers"][0]
+        target = ranking[case.target]
+        rank = 1 + sum(score > target for score in ranking)
+        values[language] = {
+            "fact": {"right": ranking[right], "target": target, "rank": rank},
+            "neighbours": [next(scores) for _ in case.neighbours],
+            "paraphrases": [next(scores) for _ in case.paraphrases],
+        }
     return figures
 
 
 def _edit(
     editor: Editor,
     rows: Mapping[str, Rows],
-    source: str,
-    fact: Fact,
+    edits: Mapping[str, Any],
+    case: EditCase,
     before: Mapping[str, Any],
-    method: str,
 ) -> dict[str, Any]:
     """Edit a fact, score it, and restore the weight."""
-    start, row = perf_counter(), rows[source][fact.row]
-    label = row["candidates"][fact.target]
-    edit = row["prompt"], row["subject"], label
-    weight = editor.rome(*edit).weight if method == METHODS[0] else editor.tune(*edit)
+    start, row = perf_counter(), rows[edits["source"]][case.row]
+    edit = row["prompt"], row["subject"], row["candidates"][case.target]
+    is_rome = edits["method"] == METHODS[0]
+    weight = editor.rome(*edit).weight if is_rome else editor.tune(*edit)
     with replaced(editor.weight):
         editor.weight.data.copy_(weight)
-        [after] = _score(editor.scorer, rows, [fact])
-    languages = {}
-    for language, (now, pairs) in after.items():
-        old, old_pairs = before[language]
-        both = {name: {"before": old_pairs[name], "after": x} for name, x in pairs.items()}
-        languages[language] = {"before": old, "after": now, **both}
-    about = {"fact_id": row["fact_id"], "relation": row["relation"], "subject": row["subject"]}
-    about |= {"right": _name_right(row), "target": label}
-    return {**about, "seconds": round(perf_counter() - start, 3), "languages": languages}
+        [after] = _score(editor.scorer, rows, [case])
+    seconds, languages = round(perf_counter() - start, 3), {}
+    for language, now in after.items():
+        sides = {x: {"before": before[language][x], "after": y} for x, y in now.items() if y}
+        languages[language] = sides.pop("fact") | sides
+    about = {name: row[name] for name in ("fact_id", "relation", "subject")}
+    labels = {"right": _name_right(row), "target": edit[2]}
+    return {**about, **labels, "seconds": seconds, "languages": languages}

@@ -232,8 +232,8 @@ class Editor:
         store = ContentStore(cache_folder() / "moments.sqlite", "moments", seal=b"")
         rows = store.find(places)
         if len(rows) < len(places):
-            whole = self.measure_moment(sentences, width).numpy()
-            rows = {key: whole[start : start + ROWS].tobytes() for key, start in places.items()}
+            total = self.measure_moment(sentences, width).numpy()
+            rows = {key: total[start : start + ROWS].tobytes() for key, start in places.items()}
             store.add(rows)
         content = bytearray(b"".join(rows[key] for key in places))
         moment = torch.frombuffer(content, dtype=torch.float64).view(width, width)
