@@ -35,6 +35,7 @@ from .options import METHODS, EditOptions
 from .rome import Editor, replaced, sample_starts
 
 FILE = "edits.json"
+PLACE = ("model", "dataset", "config", "source", "layer")
 SCORING = "object"  # the sum of log P of the candidate's tokens; text behind the slot is not read
 Rows = Sequence[Mapping[str, Any]]  # of a language; those of all languages are parallel
 
@@ -76,13 +77,9 @@ def edit_facts(
     is_rome = options.method == METHODS[0]
     starts = sample_starts(scorer, options.contexts) if is_rome and options.contexts else ()
     editor = Editor(scorer, options.layer, starts)
-    place = {"dataset": dataset, "config": config or find_default(dataset), "source": source}
-    edits: dict[str, Any] = {
-        "model": str(model) if is_name(model) else name_of(model),
-        **{"revision": loaded.revision, **place},
-        **{"method": options.method, "layer": editor.layer, "languages": [*tables]},
-        "settings": _describe(loaded, tables, texts, options),
-    }
+    name = str(model) if is_name(model) else name_of(model)
+    place = (name, dataset, config or find_default(dataset), source, editor.layer)
+    edits = _describe(loaded, place, tables, texts, options)
     with locked(output):
         edits |= {"consistency": {}, "facts": _read_facts(output / FILE, edits)}
         edits["consistency"] = _find_consistency(loaded, tables, edits, output, options.run)
@@ -90,13 +87,7 @@ def edit_facts(
         if is_rome:
             about = {"model": edits["model"], "revision": loaded.revision, "dtype": loaded.dtype}
             editor.load_moment(about, texts)
-        ids = {fact["fact_id"] for fact in edits["facts"]}
-        cases = [case for case in cases if rows[source][case.row]["fact_id"] not in ids]
-        scores = _score(scorer, rows, cases)
-        for case, before in zip(track(cases, "edits"), scores, strict=True):
-            edits["facts"].append(_edit(editor, rows, edits, case, before))
-            text = json.dumps(edits, ensure_ascii=False, indent=1)
-            write_text(output / FILE, f"{text}\n", "the edits before are kept")
+        _edit_all(editor, rows, edits, cases, output / FILE)
     return edits
 
 
@@ -110,14 +101,21 @@ def _list_sentences(rows: Rows, file: Path | None) -> list[str]:
 
 
 def _describe(
-    loaded: Loaded, tables: Mapping[str, pa.Table], texts: Sequence[str], options: EditOptions
+    loaded: Loaded,
+    place: Sequence[Any],
+    tables: Mapping[str, pa.Table],
+    texts: Sequence[str],
+    options: EditOptions,
 ) -> dict[str, Any]:
-    """Make the settings that a resumed call must repeat; texts and rows count by their hash."""
+    """Make what a resumed call must repeat; texts and rows count by their hash."""
     names = ["facts", "minimum_share", "neighbours", "contexts"]
     settings = {name: getattr(options, name) for name in names}
     prints = {language: fingerprint(table) for language, table in tables.items()}
     settings |= {"sentences": len(texts), "scoring": SCORING, "dtype": loaded.dtype}
-    return settings | {"texts": hash_json({"": [*texts]})[:12], "rows": hash_json(prints)[:12]}
+    settings |= {"texts": hash_json({"": [*texts]})[:12], "rows": hash_json(prints)[:12]}
+    about = dict(zip(PLACE, place, strict=True))
+    about |= {"revision": loaded.revision, "method": options.method}
+    return {**about, "settings": settings, "languages": [*tables]}
 
 
 def _load(model: Any, options: EditOptions) -> Loaded:
@@ -250,6 +248,23 @@ def _score(
             "paraphrases": [next(scores) for _ in case.paraphrases],
         }
     return figures
+
+
+def _edit_all(
+    editor: Editor,
+    rows: Mapping[str, Rows],
+    edits: dict[str, Any],
+    cases: Sequence[EditCase],
+    file: Path,
+) -> None:
+    """Edit the facts that are not in `edits` yet, and write it after each."""
+    ids = {fact["fact_id"] for fact in edits["facts"]}
+    cases = [case for case in cases if rows[edits["source"]][case.row]["fact_id"] not in ids]
+    scores = _score(editor.scorer, rows, cases)
+    for case, before in zip(track(cases, "edits"), scores, strict=True):
+        edits["facts"].append(_edit(editor, rows, edits, case, before))
+        text = json.dumps(edits, ensure_ascii=False, indent=1)
+        write_text(file, f"{text}\n", "the edits before are kept")
 
 
 def _edit(
