@@ -72,6 +72,7 @@ def test_what_is_written_is_what_a_scorer_gives(edit, scorer, run, tmp_path):
     assert "paraphrases" not in result["facts"][0]["languages"]["en"]
 
 
+@pytest.mark.acceptance
 def test_edits_on_geolm_arrive_where_it_was_taught(edit, scorer):
     """English shares fall and most facts flip; languages that geolm does not have stay."""
     before = {name: value.clone() for name, value in scorer.model.state_dict().items()}
