@@ -41,16 +41,31 @@ def summary(paper):
 
 
 def test_the_shares_of_tables_3_and_8_follow_from_table_9(paper, summary):
-    """108 of 120 to the printed digit, with .99 as the largest share; 12 by digits of table 9."""
-    printed = read_edits(paper, 3) + read_edits(paper, 8)
-    fits = []
-    for place, (language, cells) in enumerate(printed):
-        shares = summary["shares"][language][place // 5]
-        values = [value for share in shares for value in (share, 1 - share)]
-        clipped = np.clip(values, 0.01, 0.99)
-        fits += (np.abs(clipped - np.array(cells, dtype=float)) <= 0.005 + 1e-12).tolist()
-        assert clipped == pytest.approx(np.array(cells, dtype=float), abs=0.0131)
-    assert (len(fits), sum(fits)) == (120, 108)
+    """108 of 120 are those of its printed values, with .99 as the largest share.
+
+    The other 12 are those of values that are printed as the same digits.
+    """
+    printed, raw = read_edits(paper, 3) + read_edits(paper, 8), read_edits(paper, 9)
+    n_equal = 0
+    for place, ((language, cells), (_, values)) in enumerate(zip(printed, raw, strict=True)):
+        for side, share in enumerate(summary["shares"][language][place // 5]):
+            right, wrong = map(bound, values[2 * side : 2 * side + 2])
+            low, high = (x / (x + y) for x, y in zip(right, wrong[::-1], strict=True))
+            assert low <= share <= high
+            pair = map(float, cells[2 * side : 2 * side + 2])
+            shares = (share, low, high), (1 - share, 1 - high, 1 - low)
+            for cell, figures in zip(pair, shares, strict=True):
+                value, least, most = np.clip(figures, 0.01, 0.99)
+                n_equal += abs(value - cell) <= 0.005 + 1e-12
+                assert least - 0.005 - 1e-9 <= cell <= most + 0.005 + 1e-9
+    assert (4 * len(printed), n_equal) == (120, 108)
+
+
+def bound(text):
+    """Return the smallest and the largest number that are printed as this."""
+    digits, _, power = text.partition("e")
+    half = 0.5 * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+    return float(text) - half, float(text) + half
 
 
 def test_falls_and_flips_of_table_9(summary):
