@@ -20,8 +20,9 @@ def summarize_edits(edits: Mapping[str, Any]) -> dict[str, Any]:
     """Compute the effect of the edits by language, and whether it follows consistency.
 
     Returns:
-        `figures`: by language, and of the mean over several but the source, means over facts with
-        intervals (NAME_ci; facts of one subject are drawn together), None if no fact has them:
+        `figures`: by language, and of the mean of the languages but the source (`others`, if there
+        are several), means over facts with intervals (NAME_ci; facts of one subject are drawn
+        together), None if no fact has them:
         `right_before`: p(right) / (p(right) + p(target)), as in tables 3 and 8; `right_after`;
         the same of `target`, `neighbours`, `paraphrases`; `rank_before`, `rank_after` of the
         target; `fall`: right_before - right_after; `flipped`: how often it falls below one half.

@@ -12,13 +12,13 @@ BLOCK = 256  # tokens of a sentence that are read, as in the released training
 
 
 class SwitchCollator:
-    """Draws the raw or the switched sentence of each pair, and masks tokens as X-FACTR does.
+    """Draw the raw or the switched sentence of each pair, and mask tokens as X-FACTR does.
 
     Of the tokens that are drawn, 80% become the mask, 10% a random token, 10% stay. Special tokens
     are never drawn. All draws come from torch's global generator, which `set_seed` seeds.
 
     Args:
-        tokenizer: a fast one, whose offsets tell which tokens overlap a mention.
+        tokenizer: a fast one; its offsets say which tokens overlap a mention.
         objective: `mlm`, or `causal`: all tokens are labels and none is masked.
         raw_share: probability of the raw sentence.
         mask: probability that a token outside of mentions is drawn.
@@ -35,10 +35,10 @@ class SwitchCollator:
     ) -> None:
         if objective not in ("mlm", "causal"):
             raise PolyprobeError(f"unknown objective {objective!r}; known: mlm, causal")
-        needs = {"pad_token", "mask_token"} if objective == "mlm" else {"pad_token"}
-        if not tokenizer.is_fast or any(getattr(tokenizer, x) is None for x in needs):
-            text = f"needs a fast tokenizer with {' and '.join(sorted(needs))}; give such a one"
-            raise PolyprobeError(f"SwitchCollator with objective {objective} {text}")
+        names = {"pad_token", "mask_token"} if objective == "mlm" else {"pad_token"}
+        if not tokenizer.is_fast or any(getattr(tokenizer, x) is None for x in names):
+            text = f"SwitchCollator with objective {objective} needs a fast tokenizer with"
+            raise PolyprobeError(f"{text} {' and '.join(sorted(names))}; give another")
         self.tokenizer, self.is_masked = tokenizer, objective == "mlm"
         self.raw_share, self.mask, self.mask_mentions = raw_share, mask, mask_mentions
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from scipy.special import expit
 
+from polyprobe.analysis.figures.results import order_pair
 from polyprobe.eval.evaluate import evaluate_model
 from polyprobe.schema.columns import SLOT, fingerprint, has_prompts
 from polyprobe.schema.languages import split_list
@@ -185,7 +186,7 @@ def _find_consistency(
     else:
         return {}
     pairs = results.get("rankc_subject", {})
-    return {x: pairs.get(f"{source}-{x}", pairs.get(f"{x}-{source}")) for x in targets}
+    return {x: pairs.get(order_pair(pairs, source, x)) for x in targets}
 
 
 def choose_cases(table: pa.Table, rows: Rows, scorer: Any, options: EditOptions) -> list[EditCase]:

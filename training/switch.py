@@ -27,13 +27,12 @@ _LINKED = re.compile(r"\[\[ ((?:(?!\[\[ ).)*?) \]\]_[xy]_(Q\d+)|\[\[ ")
 _SHAPE = {"text": str, "mentions": [{"start": int, "end": int, "entity": str, ...: Any}], ...: Any}
 _EXAMPLE = '{"text": "Paris is big.", "mentions": [{"start": 0, "end": 5, "entity": "Q90"}]}'
 
-
 Link = tuple[int, int, str]  # characters [start, end) of a text, and the entity that they name
 Sentence = tuple[str, Sequence[Link]]  # links are in order and do not overlap
 
 
 class LinkedText(NamedTuple):
-    """Linked sentences and the labels of entities, by language; counts of what was left out."""
+    """Linked sentences and labels of entities, by language; counts of pairs and omissions."""
 
     sentences: dict[str, list[Sentence]]
     labels: dict[str, dict[str, str]]
@@ -61,7 +60,7 @@ def read_corpus(
 
     Raises:
         PolyprobeError: an unreadable file or line; in JSON a mention outside its text, or two that
-            overlap. In the released format, in which only one of two has an id then, they count.
+            overlap. In the released format one of these two has no id; it is left out and counted.
     """
     if len(languages) < 2:
         raise PolyprobeError("--languages: expected at least two codes, such as en,el")
