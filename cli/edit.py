@@ -15,7 +15,7 @@ from .runs import Config
 
 @take_options(EditOptions)
 def edit(
-    model: Annotated[str, typer.Argument(help="Hub id, folder, GGUF file, or geolm; causal.")],
+    model: Annotated[str, typer.Argument(help="Causal: Hub id, folder, GGUF file, or geolm.")],
     dataset: Dataset,
     output: Annotated[Path, typer.Option(help="Folder; repeat the command to resume.")],
     config: Config = None,

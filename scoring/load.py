@@ -153,7 +153,7 @@ def engage_object(model: Any, options: ScorerOptions) -> Scorer:
 def _load_named(model: str, options: ScorerOptions) -> Loaded:
     device, precision = choose_device(options.device), find_dtype(options.dtype)
     parts = places.find_parts(model, options.revision, options.adapter)
-    kind = quantized.read_kind(parts.adapter) if parts.adapter else None
+    kind = quantized.read_adapter_kind(parts.adapter) if parts.adapter else None
     places.check_files({parts.base, parts.tokenizer})
     code = find_code_files({parts.base, parts.tokenizer}) if options.trust_remote_code else None
     keywords = code.allow() if code else {"trust_remote_code": False}

@@ -28,7 +28,7 @@ PACKAGES = {
     "torchao": "torchao",
 }
 KINDS = {"4bit": "4bit-nf4", "8bit": "8bit-int8"}
-WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
+ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 
 
 def describe_weights(quantize: str | None, place: Place, config: Any) -> str | None:
@@ -113,7 +113,7 @@ def _multiply(layer: Any, states: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.linear(states, integers * (scales[:, None] / 127), layer.bias)
 
 
-def read_kind(adapter: Place) -> Any:
+def read_adapter_kind(adapter: Place) -> Any:
     """Read the configuration of PEFT, before any weights are loaded."""
     check_adapter(adapter.name)
     quieten()
@@ -127,7 +127,7 @@ def read_kind(adapter: Place) -> Any:
 
 
 def apply_adapter(network: Any, adapter: Place, kind: Any) -> Any:
-    """Put the adapter's layers beside the network's, in place; `kind` is of `read_kind`."""
+    """Put the adapter's layers beside the network's, in place; `kind` is of `read_adapter_kind`."""
     # They are not merged: that would round the sum in half precision, spoil quantised weights, and
     # change a head that shares its weights with adapted embeddings.
     from peft import PeftModel
@@ -162,6 +162,6 @@ def apply_adapter(network: Any, adapter: Place, kind: Any) -> Any:
 
 def _find_folder(adapter: Place) -> Path:
     settings = adapter.file(ADAPTER)
-    if settings is None or not any(adapter.file(name) for name in WEIGHTS):
-        raise PolyprobeError(f"the adapter '{adapter.name}' has no weights ({WEIGHTS[0]})")
+    if settings is None or not any(adapter.file(name) for name in ADAPTER_WEIGHTS):
+        raise PolyprobeError(f"the adapter '{adapter.name}' has no weights ({ADAPTER_WEIGHTS[0]})")
     return settings.parent
