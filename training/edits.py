@@ -147,7 +147,10 @@ def _read_facts(file: Path, edits: Mapping[str, Any]) -> list[dict[str, Any]]:
         earlier = json.loads(file.read_text(encoding="utf-8"))
         pairs = {x: (earlier[x], y) for x, y in edits.items() if x != "settings"}
         pairs |= {x: (earlier["settings"].get(x), y) for x, y in edits["settings"].items()}
-        facts: list[dict[str, Any]] = [dict(fact) for fact in earlier["facts"]]
+        facts: list[dict[str, Any]] = [
+            {**fact, "fact_id": str(fact["fact_id"]), "languages": dict(fact["languages"])}
+            for fact in earlier["facts"]
+        ]
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         text = f"cannot read {file} ({one_line(error)}); delete it, or choose another --output"
         raise PolyprobeError(text) from error

@@ -17,7 +17,7 @@ from polyprobe.schema.columns import SLOT, key_rows, place_rows
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.schema.run.folder import Run, load_again, read_run_tables
 from polyprobe.schema.run.protocol import as_asked
-from polyprobe.system.messages import PolyprobeError, report
+from polyprobe.system.messages import PolyprobeError, one_line, report
 
 _Completions = Sequence[str | Sequence[Mapping[str, str]]]  # texts, or messages of chats
 
@@ -110,15 +110,25 @@ class Rewards:
     ) -> Iterator[tuple[int, list[int]]]:
         """Yield the row of each completion, and the places of the candidate that it names."""
         templates = columns.get("template") or [0] * len(completions)
-        rows = zip(columns["fact_id"], templates, columns["language"], completions, strict=True)
-        for fact, template, language, text in rows:
+        try:
+            # A message that only calls a tool has no text
+            texts = [x if isinstance(x, str) else x[-1]["content"] or "" for x in completions]
+            sides = columns["fact_id"], templates, columns["language"]
+            rows = [*zip(*sides, texts, strict=True)]
+            if not all(isinstance(text, str) for text in texts):
+                raise TypeError("a completion is neither text nor messages with text")
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            raise PolyprobeError(
+                f"rewards cannot read the batch ({one_line(error)}); they need fact_id and "
+                "language of list_prompts for each completion, which is text or messages"
+            ) from error
+        for fact, template, language, answer in rows:
             row = self._rows.get((fact, template))
             if row is None or language not in self._texts:
                 raise PolyprobeError(
-                    f"row {template + 1} of fact {fact!r} in {language!r} is not in the run; use "
-                    "the rows of list_prompts"
+                    f"template {template!r} of fact {fact!r} in {language!r} is not in the run; "
+                    "use the rows of list_prompts"
                 )
-            answer = text if isinstance(text, str) else text[-1]["content"]
             yield row, self._find(row, language, answer)
 
     def _find_places(self, row: int, language: str, text: str) -> list[int]:

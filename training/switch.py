@@ -84,6 +84,8 @@ def read_corpus(
 
 def _split_source(source: str, languages: Iterable[str]) -> tuple[str, Path]:
     language, _, name = source.partition("=")
+    if not (language and name):
+        raise PolyprobeError(f"expected LANG=FILE, such as en=en.tsv, not {source!r}")
     refuse_languages([split_name(language)], "--languages", [*languages])
     return split_name(language), Path(name)
 

@@ -140,7 +140,11 @@ def test_another_setting_is_refused(edit, tmp_path):
         with pytest.raises(PolyprobeError, match=words):
             edit(**{"languages": "en", **options})
     file = tmp_path / "edits" / "edits.json"
-    for text in ("{", "[]"):
+    edits = json.loads(file.read_text(encoding="utf-8"))
+    without = [
+        {k: v for k, v in edits["facts"][0].items() if k != x} for x in ("fact_id", "languages")
+    ]
+    for text in ("{", "[]", *(json.dumps({**edits, "facts": [fact]}) for fact in without)):
         file.write_text(text)
         with pytest.raises(PolyprobeError, match=r"cannot read .*edits.json .*; delete it"):
             edit(facts=1, languages="en")

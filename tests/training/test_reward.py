@@ -160,7 +160,9 @@ def test_bad_input_is_refused(small, tmp_path):
     with pytest.raises(PolyprobeError, match="fr"):
         Rewards(small.folder, source="fr")
     rewards = Rewards(small.folder)
-    message = r"row 1 of fact 'P1:Q1:Q2' in 'en' is not in the run; use the rows of list_prompts"
+    message = (
+        r"template 0 of fact 'P1:Q1:Q2' in 'en' is not in the run; use the rows of list_prompts"
+    )
     with pytest.raises(PolyprobeError, match=message):
         rewards.right([], ["Paris"], fact_id=["P1:Q1:Q2"], language=["en"])
     with pytest.raises(PolyprobeError, match="is not in the run"):
@@ -170,6 +172,29 @@ def test_bad_input_is_refused(small, tmp_path):
     write_predictions(tmp_path / "free", {"en": ["gold"] * 6})
     with pytest.raises(PolyprobeError, match="free predictions; rewards need scored candidates"):
         Rewards(tmp_path / "free")
+
+
+@pytest.mark.parametrize("name", ["fact_id", "language"])
+def test_a_batch_without_a_column_is_refused(small, name):
+    rewards = Rewards(small.folder)
+    row = {k: [v] for k, v in rewards.list_prompts()[0].items() if k != name}
+    with pytest.raises(PolyprobeError, match=f"cannot read the batch .*{name}"):
+        rewards.right(row.pop("prompt"), ["x"], **row)
+
+
+@pytest.mark.parametrize("completions", [[], [None], [[]], [[{"role": "assistant"}]], ["x", "y"]])
+def test_a_batch_that_is_no_text_is_refused(small, completions):
+    rewards = Rewards(small.folder)
+    row = {k: [v] for k, v in rewards.list_prompts()[0].items()}
+    with pytest.raises(PolyprobeError, match="cannot read the batch"):
+        rewards.right(row.pop("prompt"), completions, **row)
+
+
+def test_a_message_without_text_names_no_candidate(small):
+    rewards = Rewards(small.folder)
+    row = {k: [v] for k, v in rewards.list_prompts()[0].items()}
+    message = {"role": "assistant", "content": None}
+    assert rewards.right(row.pop("prompt"), [[message]], **row) == [0.0]
 
 
 def train(trainer_class, args_class, folder, rows, **options):

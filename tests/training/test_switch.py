@@ -279,6 +279,8 @@ def test_wrong_lines_are_named(line, problem, command, tmp_path):
             "en=b.txt --languages en,el --labels el=a.txt",
             "--labels a.txt, line 1: expected an entity, a tab and a name",
         ),
+        ("en=b.txt --languages en,el --labels a.txt", "expected LANG=FILE, such as en=en.tsv, not"),
+        ("en= --languages en,el", "expected LANG=FILE, such as en=en.tsv, not 'en='"),
         ("en=b.txt --languages en,el", "no mention has a name in another language"),
     ],
 )
