@@ -199,7 +199,7 @@ def test_a_message_without_text_names_no_candidate(small):
 
 def train(trainer_class, args_class, folder, rows, **options):
     """Train geolm on the processor with one of TRL's trainers; return it."""
-    trl = pytest.importorskip("trl")
+    import trl
     from datasets import Dataset
 
     from polyprobe.eval import load_scorer
@@ -279,7 +279,6 @@ def test_dpo_moves_the_model_towards_the_preferences(geolm, tmp_path):
 @pytest.mark.acceptance
 @pytest.mark.parametrize("method", ["dpo", "grpo"])
 def test_the_example_prints_figures_before_and_after(method, tmp_path):
-    pytest.importorskip("trl")
     script = Path(__file__).parents[2] / "docs" / "examples" / "rewards.py"
     command = [sys.executable, str(script), method, "--steps", "1"]
     done = run_process(command, tmp_path / "home", NOWHERE, tmp_path, offline=True)
