@@ -22,6 +22,7 @@ from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import identify_object, name_of
 from polyprobe.scoring.options import ScorerOptions, is_name
 from polyprobe.scoring.scorers.causal import CausalObjectScorer
+from polyprobe.system.download import ContentStore
 from polyprobe.system.files import (
     hash_json,
     hash_text,
@@ -53,7 +54,7 @@ class EditCase(NamedTuple):
 def edit_facts(
     model: Any, dataset: str, config: str | None, output: Path, options: EditOptions
 ) -> dict[str, Any]:
-    """Edit facts, and return the content of OUTPUT/edits.json, which is written after each.
+    """Edit facts, and return the content of OUTPUT/edits.json; OUTPUT/edits.sqlite keeps each.
 
     Args:
         model: as in `evaluate_model`; a scorer has the scoring `object`.
@@ -82,7 +83,7 @@ def edit_facts(
     place = (name, dataset, config or find_default(dataset), source, editor.layer)
     edits = _describe(loaded, place, tables, texts, options)
     with locked(output):
-        edits |= {"consistency": {}, "facts": _read_facts(output / FILE, edits)}
+        _check_settings(output / FILE, edits)
         edits["consistency"] = _find_consistency(loaded, tables, edits, output, options.run)
         cases = choose_cases(tables[source], rows[source], scorer, options)
         if is_rome:
@@ -139,18 +140,14 @@ def _name_right(row: Mapping[str, Any]) -> str:
     return str(row["candidates"][row["answers"][0]])
 
 
-def _read_facts(file: Path, edits: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Read the facts of an earlier call with the same settings."""
+def _check_settings(file: Path, edits: Mapping[str, Any]) -> None:
+    """Refuse the edits of an earlier call with other settings."""
     if not file.exists():
-        return []
+        return
     try:
         earlier = json.loads(file.read_text(encoding="utf-8"))
         pairs = {x: (earlier[x], y) for x, y in edits.items() if x != "settings"}
         pairs |= {x: (earlier["settings"].get(x), y) for x, y in edits["settings"].items()}
-        facts: list[dict[str, Any]] = [
-            {**fact, "fact_id": str(fact["fact_id"]), "languages": dict(fact["languages"])}
-            for fact in earlier["facts"]
-        ]
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         text = f"cannot read {file} ({one_line(error)}); delete it, or choose another --output"
         raise PolyprobeError(text) from error
@@ -160,7 +157,6 @@ def _read_facts(file: Path, edits: Mapping[str, Any]) -> list[dict[str, Any]]:
                 f"{file} has edits with another {name} ({before}; now {now}); choose another "
                 "--output"
             )
-    return facts
 
 
 def _find_consistency(
@@ -261,14 +257,22 @@ def _edit_all(
     cases: Sequence[EditCase],
     file: Path,
 ) -> None:
-    """Edit the facts that are not in `edits` yet, and write it after each."""
-    ids = {fact["fact_id"] for fact in edits["facts"]}
-    cases = [case for case in cases if rows[edits["source"]][case.row]["fact_id"] not in ids]
-    scores = _score(editor.scorer, rows, cases)
-    for case, before in zip(track(cases, "edits"), scores, strict=True):
-        edits["facts"].append(_edit(editor, rows, edits, case, before))
+    """Edit the cases that are not in the store yet, and write `edits` with all that are."""
+    # A file of all facts, written after each, would take longer than the edits of many
+    store = ContentStore(file.with_suffix(".sqlite"), "edits", "choose another --output", seal=b"")
+    front, texts = hash_json({**edits, "consistency": ""}), rows[edits["source"]]
+    keys = {f"{front} {texts[case.row]['fact_id']}".encode(): case for case in cases}
+    values = store.find(keys)
+    rest = {key: case for key, case in keys.items() if key not in values}
+    scores = _score(editor.scorer, rows, [*rest.values()])
+    try:
+        for (key, case), before in zip(track(rest.items(), "edits"), scores, strict=True):
+            values[key] = json.dumps(_edit(editor, rows, edits, case, before)).encode()
+            store.add({key: values[key]})
+    finally:
+        edits["facts"] = [json.loads(values[key]) for key in keys if key in values]
         text = json.dumps(edits, ensure_ascii=False, indent=1)
-        write_text(file, f"{text}\n", "the edits before are kept")
+        write_text(file, f"{text}\n", "repeat the command: the edits are kept")
 
 
 def _edit(
