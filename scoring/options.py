@@ -202,13 +202,26 @@ class ScoringOptions(Options):
 
 
 @dataclass(frozen=True)
-class ScorerOptions(ScoringOptions):
-    """How a model is loaded and scores, in this process or on a server."""
+class LoadingOptions(Options):
+    """Which files of a model are loaded, where, and how its texts begin."""
 
     revision: str | None = _model(None, "Branch, tag or commit of the model.")
     adapter: str | None = _local(
         None, "PEFT adapter of the model: folder, Hub id or ID@REVISION.", check=check_adapter
     )
+    bos: str = _model(
+        "auto",
+        "Begin-of-sequence token: auto (as the tokenizer), always or never; decoder-only models.",
+        choices=BOS,
+    )
+    device: str = _local("auto", "auto, cpu, cuda, mps, cuda:1, …", check=check_device)
+    dtype: str = _local("float32", f"{', '.join(DTYPES)}.", choices=DTYPES)
+
+
+@dataclass(frozen=True)
+class ScorerOptions(ScoringOptions, LoadingOptions):
+    """How a model is loaded and scores, in this process or on a server."""
+
     quantize: str | None = _local(
         None,
         "Round the weights with bitsandbytes: 8bit or 4bit (default: neither).",
@@ -216,12 +229,6 @@ class ScorerOptions(ScoringOptions):
         check=lambda name: require(f"--quantize {name}", "bitsandbytes"),
     )
     trust_remote_code: bool = _local(False, "Run the Python files that the model brings.")
-    bos: str = _model(
-        "auto",
-        "Begin-of-sequence token: auto (as the tokenizer), always or never; decoder-only models.",
-        choices=BOS,
-    )
-    device: str = _local("auto", "auto, cpu, cuda, mps, cuda:1, …", check=check_device)
     device_map: str | None = _local(
         None,
         "auto: accelerate divides the model between all GPUs, then memory and disk (default: the "
@@ -229,7 +236,6 @@ class ScorerOptions(ScoringOptions):
         choices=("auto",),
         excludes="--device",
     )
-    dtype: str = _local("float32", f"{', '.join(DTYPES)}.", choices=DTYPES)
     product: str | None = _local(
         None,
         "Matrix products of a float32 model: torch, onednn (on a CPU) or bfloat16 (nothing else is "

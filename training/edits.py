@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from itertools import islice, product
 from pathlib import Path
 from time import perf_counter
@@ -17,10 +18,10 @@ from polyprobe.schema.languages import split_list
 from polyprobe.schema.load import find_default, load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import protocol_of
-from polyprobe.schema.run.rows import apply_choice, choose_rows, choose_to_score
+from polyprobe.schema.run.rows import Choice, apply_choice, choose_rows, choose_to_score
 from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import identify_object, name_of
-from polyprobe.scoring.options import ScorerOptions, is_name
+from polyprobe.scoring.options import LoadingOptions, ScorerOptions, is_name
 from polyprobe.scoring.scorers.causal import CausalObjectScorer
 from polyprobe.system.download import ContentStore
 from polyprobe.system.files import (
@@ -38,6 +39,7 @@ from .rome import Editor, replaced, sample_starts
 
 FILE = "edits.json"
 PLACE = ("model", "dataset", "config", "source", "layer")
+PARTS = ("adapter", "base", "quantize", "server")  # of a model, beside its revision
 SCORING = "object"  # the sum of log P of the candidate's tokens; text behind the slot is not read
 Rows = Sequence[Mapping[str, Any]]  # of a language; those of all languages are parallel
 
@@ -84,11 +86,11 @@ def edit_facts(
     edits = _describe(loaded, place, tables, texts, options)
     with locked(output):
         _check_settings(output / FILE, edits)
-        edits["consistency"] = _find_consistency(loaded, tables, edits, output, options.run)
+        edits["consistency"] = _find_consistency(loaded, tables, edits, output, options)
         cases = choose_cases(tables[source], rows[source], scorer, options)
         if is_rome:
             about = {"model": edits["model"], "revision": loaded.revision, "dtype": loaded.dtype}
-            editor.load_moment(about, texts)
+            editor.load_moment({**about, "bos": scorer.bos, **loaded.extra}, texts)
         _edit_all(editor, rows, edits, cases, output / FILE)
     return edits
 
@@ -110,18 +112,20 @@ def _describe(
     options: EditOptions,
 ) -> dict[str, Any]:
     """Make what a resumed call must repeat; texts and rows count by their hash."""
+    about = dict(zip(PLACE, place, strict=True))
     names = ["facts", "minimum_share", "neighbours", "contexts"]
     settings = {name: getattr(options, name) for name in names}
     prints = {language: fingerprint(table) for language, table in tables.items()}
     settings |= {"sentences": len(texts), "scoring": SCORING, "dtype": loaded.dtype}
     settings |= {"texts": hash_json({"": [*texts]})[:12], "rows": hash_json(prints)[:12]}
-    about = dict(zip(PLACE, place, strict=True))
+    settings |= {"bos": loaded.scorer.bos, **dict.fromkeys(PARTS[:2]), **loaded.extra}
+    settings |= _choose(tables[about["source"]], options)[0].as_json()
     about |= {"revision": loaded.revision, "method": options.method}
     return {**about, "settings": settings, "languages": [*tables]}
 
 
 def _load(model: Any, options: EditOptions) -> Loaded:
-    changes = {x: getattr(options, x) for x in ("revision", "device", "dtype")}
+    changes = {x.name: getattr(options, x.name) for x in fields(LoadingOptions)}
     settings = ScorerOptions(scoring=SCORING, **changes)
     if is_name(model):
         settings.check_named(str(model))
@@ -164,34 +168,43 @@ def _find_consistency(
     tables: Mapping[str, pa.Table],
     edits: Mapping[str, Any],
     output: Path,
-    folder: Path | None,
+    options: EditOptions,
 ) -> dict[str, float | None]:
     """Read `rankc_subject` of each language with the source from a run, or make that run."""
     source, targets = edits["source"], [x for x in tables if x != edits["source"]]
-    if folder:
+    if folder := options.run:
         run = Run(folder)
         settings, results = run.settings(), run.read_results()
         columns = protocol_of(settings.scoring).columns
         prints = {x: fingerprint(table, columns) for x, table in tables.items()}
         same = all(settings.fingerprint.get(x, y) == y for x, y in prints.items())
-        revision, scorer = settings.revision, loaded.scorer
+        scorer, parts = loaded.scorer, [settings.further.get(x) for x in PARTS]
+        is_named = settings.revision == loaded.revision
+        is_named &= parts == [loaded.extra.get(x) for x in PARTS]
         # A run of this module is of a model in memory
-        same &= revision in (loaded.revision, identify_object(scorer.model, scorer.tokenizer))
+        same &= is_named or settings.revision == identify_object(scorer.model, scorer.tokenizer)
         if not same:
             raise PolyprobeError(f"--run {folder}: it is of another model or dataset")
     elif targets:
         place = edits["dataset"], edits["config"]
-        results = evaluate_model(loaded.scorer, *place, languages=[*tables], output=output / "run")
+        rows: dict[str, Any] = {"relations": options.relations, "exclude": options.exclude}
+        folder = output / "run"
+        results = evaluate_model(loaded.scorer, *place, languages=[*tables], output=folder, **rows)
     else:
         return {}
     pairs = results.get("rankc_subject", {})
     return {x: pairs.get(order_pair(pairs, source, x)) for x in targets}
 
 
+def _choose(table: pa.Table, options: EditOptions) -> tuple[Choice, list[int]]:
+    choice = choose_to_score(table, options.relations, options.exclude)
+    return choice, apply_choice(table, choice).rows  # unknown names are refused
+
+
 def choose_cases(table: pa.Table, rows: Rows, scorer: Any, options: EditOptions) -> list[EditCase]:
     """Choose facts whose share is above the minimum; their targets depend on the id alone."""
     numbers: dict[str, list[int]] = {}  # the rows of each fact
-    for number in apply_choice(table, choose_to_score(table, None, None)).rows:
+    for number in _choose(table, options)[1]:
         numbers.setdefault(rows[number]["fact_id"], []).append(number)
     of_relations: dict[str, list[str]] = {}
     for fact, (first, *_) in numbers.items():

@@ -1,24 +1,20 @@
 """The options of `polyprobe edit`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from polyprobe.eval.options import check_languages
-from polyprobe.system.devices import DTYPES, check_device
-from polyprobe.system.options import Options, option
+from polyprobe.eval.options import ChoiceOptions
+from polyprobe.scoring.options import LoadingOptions
+from polyprobe.system.options import option
 
 METHODS = ("rome", "tune")
 
 
 @dataclass(frozen=True)
-class EditOptions(Options):
+class EditOptions(ChoiceOptions, LoadingOptions):
     """Which facts are edited, how, and where the effect is measured."""
 
     source: str = option("en", "Language of the edits.")
-    languages: str | Sequence[str] | None = option(
-        None, "Comma-separated language codes to measure (default: all).", check=check_languages
-    )
     method: str = option(
         METHODS[0], "rome (rank one), or tune (fine-tuning of the weight).", choices=METHODS
     )
@@ -39,6 +35,3 @@ class EditOptions(Options):
     run: Path | None = option(
         None, "Run of the model on the dataset, for its consistency (default: make it)."
     )
-    revision: str | None = option(None, "Branch, tag or commit of the model.")
-    device: str = option("auto", "auto, cpu, cuda, mps, cuda:1, …", check=check_device)
-    dtype: str = option("float32", f"{', '.join(DTYPES)}.", choices=DTYPES)

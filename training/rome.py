@@ -79,7 +79,8 @@ def find_projection(model: Any, layer: int | None) -> tuple[int, Any]:
         projection, kinds = projections[number], torch.nn.Linear | Conv1D
         if not (isinstance(projection, kinds) and projection.weight.is_floating_point()):
             kind = type(projection).__name__
-            raise PolyprobeError(f"cannot edit a layer of type {kind}; load it in full precision")
+            text = f"cannot edit a layer of type {kind} ({type(projection).__module__})"
+            raise PolyprobeError(f"{text}; load it in full precision, an adapter merged with it")
         return number, projection
     raise PolyprobeError(
         f"no MLP to edit in a model of the type {model.config.model_type!r}; edit knows those "

@@ -7,6 +7,7 @@ from functools import partial
 
 import datasets
 import numpy as np
+import peft
 import pytest
 import torch
 from scipy.special import expit
@@ -234,6 +235,57 @@ def test_a_run_of_another_model_is_refused(edit, tmp_path):
         edit(model=_save_model(tmp_path))
     with pytest.raises(PolyprobeError, match="is not a run folder"):
         edit(run=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def adapted(tmp_path_factory):
+    """Make a function that makes a folder of an adapter of geolm for some layers."""
+
+    def make(target):
+        model = peft.get_peft_model(
+            load_scorer("geolm").model, peft.LoraConfig(r=2, target_modules=[target])
+        )
+        torch.manual_seed(0)
+        for name, weight in model.named_parameters():
+            if "lora_B" in name:
+                torch.nn.init.normal_(weight, std=0.02)
+        folder = tmp_path_factory.mktemp("adapters") / target
+        model.save_pretrained(folder)
+        return str(folder)
+
+    return make
+
+
+def test_options_of_eval_choose_the_model_and_its_rows(edit, tmp_path, run, adapted):
+    """The figures before are those of a scorer with these options."""
+    folder = adapted("q_proj")
+    asked = {"adapter": folder, "bos": "never", "device": "cpu"}
+    options = {"relations": "P36", "languages": "en", "facts": 2}
+    result = edit(model="geolm", run=None, **asked, **options)
+    assert {fact["relation"] for fact in result["facts"]} == {"P36"}
+    assert result["settings"]["relations"] == ["P36"]
+    assert result["settings"]["adapter"].startswith("q_proj@")
+    scorer = load_scorer("geolm", scoring="object", **asked)
+    table = {row["fact_id"]: row for row in load_facts("geofacts")["en"].to_pylist()}
+    for fact in result["facts"]:
+        row = table[fact["fact_id"]]
+        [scores] = scorer.score([row["prompt"]], [row["candidates"]])
+        before = fact["languages"]["en"]["before"]
+        assert before["right"] == pytest.approx(scores[row["answers"][0]], abs=1e-4)
+    with pytest.raises(PolyprobeError, match="another bos .never; now auto"):
+        edit(model="geolm", run=None, **{**asked, "bos": "auto"}, **options)
+    with pytest.raises(PolyprobeError, match="another adapter .q_proj@.*; now None"):
+        edit(model="geolm", run=None, **{**asked, "adapter": None}, **options)
+    evaluate_model("geolm", "geofacts", languages="en,es", limit=3, output=tmp_path / "plain")
+    with pytest.raises(PolyprobeError, match="--run .*: it is of another model or dataset"):
+        edit(tmp_path / "other", model="geolm", run=tmp_path / "plain", **asked, **options)
+    with pytest.raises(PolyprobeError, match="unknown relation 'P1' in --relations"):
+        edit(tmp_path / "none", relations="P1")
+
+
+def test_a_layer_with_an_adapter_is_refused(edit, adapted):
+    with pytest.raises(PolyprobeError, match=r"cannot edit a layer of type Linear \(peft.*merged"):
+        edit(model="geolm", run=None, adapter=adapted("down_proj"))
 
 
 def test_the_command_writes_a_table_and_a_page(run, tmp_path, monkeypatch, capsys):
