@@ -20,6 +20,7 @@ from .sending import SMALL, check_address, extend
 PATIENCE = 60.0  # seconds to wait for another process's transaction
 CHECKSUM = 16  # bytes before a value
 KEYS_PER_QUERY = 500  # older versions of SQLite accept at most 999
+MOMENTS = "moments"  # the table, and the file, of the second moments of edits
 ELSEWHERE = "set POLYPROBE_CACHE to another folder"
 ENDPOINT = "https://github.com"
 ENDPOINT_VARIABLE = "POLYPROBE_GITHUB"

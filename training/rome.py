@@ -16,7 +16,7 @@ from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Ids, Input
 from polyprobe.scoring.engine.forward import Gathered
 from polyprobe.scoring.scorers.causal import CausalScorer
-from polyprobe.system.download import ContentStore, cache_folder
+from polyprobe.system.download import MOMENTS, ContentStore, cache_folder
 from polyprobe.system.files import hash_json
 from polyprobe.system.messages import PolyprobeError, track
 
@@ -230,7 +230,7 @@ class Editor:
         width = self.weight.shape[0 if self._is_flipped else 1]
         name = hash_json({**identity, "layer": self.layer, "sentences": [*sentences]})
         places = {f"{name}:{start}".encode(): start for start in range(0, width, ROWS)}
-        store = ContentStore(cache_folder() / "moments.sqlite", "moments", seal=b"")
+        store = ContentStore(cache_folder() / f"{MOMENTS}.sqlite", MOMENTS, seal=b"")
         rows = store.find(places)
         if len(rows) < len(places):
             total = self.measure_moment(sentences, width).numpy()

@@ -13,7 +13,7 @@ import numpy as np
 
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.settings import Settings
-from polyprobe.system.download import ELSEWHERE, ContentStore, cache_folder
+from polyprobe.system.download import ELSEWHERE, MOMENTS, ContentStore, cache_folder
 from polyprobe.system.messages import PolyprobeError
 
 if TYPE_CHECKING:  # imports torch, which `polyprobe cache` does not need
@@ -125,9 +125,10 @@ class Stored(NamedTuple):
 
 
 def list_stores(cache: Path) -> list[Stored]:
-    """Return the score stores in a cache folder by model, the last used first."""
-    files = sorted((cache / "scores").glob("*.sqlite"))
-    stores = [f for f in files if FILE.fullmatch(f.name) and f.is_file() and not f.is_symlink()]
+    """Return the stores in a cache folder by model, the last used first, and that of moments."""
+    names = (x for x in sorted((cache / "scores").glob("*.sqlite")) if FILE.fullmatch(x.name))
+    files = [*names, cache / f"{MOMENTS}.sqlite"]
+    stores = [file for file in files if file.is_file() and not file.is_symlink()]
     return sorted(map(_inspect, stores), key=lambda store: (store.name, -store.last_use))
 
 
@@ -141,6 +142,9 @@ def remove_store(store: Stored) -> None:
 def _inspect(file: Path) -> Stored:
     state = file.stat()
     try:
+        if file.stem == MOMENTS:
+            rows, name = ContentStore(file, MOMENTS).count(), "second moments"
+            return Stored(file, {"": name}, name, rows, state.st_size, state.st_mtime)
         about = ContentStore(file, "settings").find([IDENTITY, NAME])
         identity = {name: str(value) for name, value in json.loads(about[IDENTITY]).items()}
         name = about[NAME].decode() or identity.get("model", "")

@@ -9,6 +9,7 @@ import pytest
 
 from polyprobe.cli import main
 from polyprobe.eval.work.score_store import QueryScores, ScoreStore
+from polyprobe.system.download import ContentStore
 
 GPT2 = {
     "model": "openai-community/gpt2",
@@ -83,6 +84,22 @@ def test_info_shows_a_row_for_each_identity(cache, polyprobe):
         [*known[0], "1,234", *sizes[2].split(), "2026-07-14"],
     ]
     assert lines[5:] == [f"{amount(1241, total)} in {cache}"]
+
+
+def test_second_moments_of_edits_are_listed_and_deleted(cache, polyprobe):
+    file = cache / "moments.sqlite"
+    ContentStore(file, "moments", seal=b"").add({b"a:0": b"1" * 5000, b"a:1024": b"2"})
+    os.utime(file, (MOMENT, MOMENT))
+    score = fill(cache, GPT2, 1)
+    status, lines, errors = polyprobe("info")
+    assert (status, errors) == (0, [])
+    size = amount(2, weigh(file)).removeprefix("2 rows, ").split()
+    assert lines[3].split() == ["second", "moments", "–", "–", "–", "2", *size, "2026-07-14"]
+    assert lines[4] == f"{amount(3, weigh(file, score))} in {cache}"
+    assert polyprobe("clear", "--model", "gpt2")[0] == 0
+    assert file.exists()
+    assert polyprobe("clear")[0] == 0
+    assert not file.exists()
 
 
 def test_a_store_that_is_opened_is_one_that_is_used(cache, polyprobe):
