@@ -7,16 +7,17 @@ the source of the card's figures. tests/builder/test_repaired.py repeats the aud
 
 import csv
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from polyprobe.builder.audit import Audit, audit_tables, find_pair
+from polyprobe.builder.audit import Audit, audit_tables
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import list_recipe_configs
 from polyprobe.builder.recipes.bmlama import AUDIT
+from polyprobe.schema.languages import order_pair
 
 
 class AuditLine(NamedTuple):
@@ -80,15 +81,14 @@ def summarize_audit(config: str, audit: Audit) -> list[AuditLine]:
             accuracy_frequency_without_p530=round(
                 right / sum(baseline.rows for baseline in relations), 6
             ),
-            ceiling_random=round_ceiling(find_pair(audit.ceiling.random, audit, language)),
-            ceiling_answer_first=round_ceiling(
-                find_pair(audit.ceiling.answer_first, audit, language)
-            ),
+            ceiling_random=round_ceiling(audit.ceiling.random, audit, language),
+            ceiling_answer_first=round_ceiling(audit.ceiling.answer_first, audit, language),
         )
         for language, counts in audit.languages.items()
     ]
 
 
-def round_ceiling(ceiling: float | None) -> float:
-    """Return a ceiling with four decimals; 1 without one."""
+def round_ceiling(values: Mapping[str, float], audit: Audit, language: str) -> float:
+    """Return the ceiling of a language and the reference with four decimals; 1 without one."""
+    ceiling = values.get(order_pair(values, language, audit.reference))
     return 1.0 if ceiling is None else round(ceiling, 4)

@@ -12,11 +12,11 @@ No test compares the branches and the names of FLORES-200 (CC-BY-SA-4.0) with a 
 
 import csv
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache, partial
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from polyprobe.system.messages import PolyprobeError, guess
 
@@ -157,6 +157,12 @@ def parse_languages(texts: str | Iterable[str] | None) -> tuple[str, ...]:
     (('en', 'zh-hans'), ('en', 'fr', 'zh-hans'))
     """
     return tuple(dict.fromkeys(item.replace("_", "-") for item in split_list(texts)))
+
+
+def order_pair(values: Mapping[str, Any], first: str, second: str) -> str:
+    """Name a pair as in `values`, where only one order may be present."""
+    name = f"{first}-{second}"
+    return name if name in values else f"{second}-{first}"
 
 
 def list_traits(splits: Sequence[str], trait: str) -> dict[str, str]:

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from scipy.special import expit
 
-from polyprobe.analysis.figures.results import order_pair
 from polyprobe.eval.evaluate import evaluate_model
 from polyprobe.schema.columns import SLOT, fingerprint, has_prompts
-from polyprobe.schema.languages import split_list
+from polyprobe.schema.languages import order_pair, split_list
 from polyprobe.schema.load import find_default, load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import protocol_of

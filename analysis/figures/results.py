@@ -5,6 +5,7 @@ from itertools import chain, combinations, permutations
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from polyprobe.schema.languages import order_pair
 from polyprobe.schema.run.folder import Run, split_signature
 from polyprobe.system.messages import PolyprobeError, check_option, refuse_unknown
 
@@ -209,12 +210,6 @@ def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> list
     names = ["-".join(pair) for pair in combinations(results["languages"], 2)]
     parts = (high[0] & high[1], high[0] - high[1], high[1] - high[0])
     return [[pair for pair in names if pair in part] for part in parts]
-
-
-def order_pair(values: Mapping[str, Any], first: str, second: str) -> str:
-    """Name a pair as in `values`, where only one order may be present."""
-    name = f"{first}-{second}"
-    return name if name in values else f"{second}-{first}"
 
 
 def find_partners(results: Mapping[str, Any], name: str) -> dict[str, Partner]:

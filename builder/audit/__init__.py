@@ -15,6 +15,7 @@ from polyprobe.builder.facts.truths import SYMMETRIC
 from polyprobe.metrics.pictures.picture import Heat, Picture
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.show import format_value
+from polyprobe.schema.languages import order_pair
 from polyprobe.system.files import read_toml
 from polyprobe.system.options import check_arguments
 
@@ -155,23 +156,19 @@ def table_rows(audit: Audit) -> Iterator[list[str]]:
     yield ["language", f"not parallel to {audit.reference}", *headings, *last]
     for language, counts in audit.languages.items():
         ceilings = (audit.ceiling.random, audit.ceiling.answer_first)
-        pair = (format_value(find_pair(values, audit, language)) for values in ceilings)
+        pair = (x.get(order_pair(x, language, audit.reference)) for x in ceilings)
         p_value = counts["answer_position_p_value"]
         rows = (str(counts[code]) for code in ("rows_not_parallel_to_en", *codes))
         positions = format_share(counts["answers_last"], sum(counts["answer_positions"]))
         identical = format_share(counts["labels_identical_to_en"], counts["labels_compared"])
         chi_squared = "–" if p_value is None else f"{p_value:.2g}"
-        yield [language, *rows, positions, chi_squared, identical, *pair]
+        cells = [language, *rows, positions, chi_squared, identical]
+        yield [*cells, *map(format_value, pair)]
 
 
 def has_rows(code: str, audit: Audit) -> bool:
     """Return whether a check found a row in some language."""
     return any(counts[code] for counts in audit.languages.values())
-
-
-def find_pair(values: dict[str, float], audit: Audit, language: str) -> float | None:
-    """Return the ceiling of a language and the reference, None if there is none."""
-    return values.get(f"{language}-{audit.reference}", values.get(f"{audit.reference}-{language}"))
 
 
 def format_share(part: int, total: int) -> str:

@@ -14,6 +14,7 @@ from polyprobe.report.findings.comparison import LEVEL
 from polyprobe.report.findings.run import BETWEEN, QUANTITIES, WITHIN
 from polyprobe.report.findings.run import SHARES as PARTS_OF_SPLIT
 from polyprobe.report.show import format_p_value, format_value
+from polyprobe.schema.languages import order_pair
 
 from .parts import Between, Drawing, Report, RunPart, Titles
 
@@ -108,7 +109,7 @@ def _title(parts: Sequence[RunPart]) -> str:
 def _find_cells(languages: Sequence[str], values: Mapping[str, Any]) -> dict[tuple[int, int], Any]:
     """Find the value of each cell, `en-fr` → value; the order of a pair may count."""
     pairs = permutations(enumerate(languages), 2)
-    return {(i, j): values.get(reader.order_pair(values, x, y)) for (i, x), (j, y) in pairs}
+    return {(i, j): values.get(order_pair(values, x, y)) for (i, x), (j, y) in pairs}
 
 
 def _fill(languages: Sequence[str], values: Mapping[str, float | None]) -> np.ndarray:
