@@ -60,7 +60,7 @@ class SwitchCollator:
         if not self.is_masked:
             labels = ids.masked_fill(batch["attention_mask"] == 0, NOT_PREDICTED)
             return {**batch, "labels": labels}
-        chance = torch.full(ids.shape, self.mask)
+        chance = torch.full(ids.shape, float(self.mask))
         for row, sentence in enumerate(rows):
             for start, end in sentence["mentions"]:
                 chance[row, (starts[row] < end) & (ends[row] > start)] = self.mask_mentions

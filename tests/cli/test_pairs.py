@@ -13,7 +13,7 @@ from polyprobe.eval import evaluate_model
 from tests.making import tiny
 from tests.making.facts import write_facts
 
-PAIRS = 3
+PAIRS = 2
 SCRIPT = Path(__file__).with_name("pairs.py")
 # The ways to write: a run and its store, files of a run, files of a folder, a folder, a cache.
 COMMANDS = {

@@ -113,6 +113,7 @@ class HubHandler(BaseHTTPRequestHandler):
     """Receive a request, answer it (one at a time), and send the answer."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # as in tests/scoring/served/stand_in.py
     server: HubServer
 
     def do_GET(self) -> None:

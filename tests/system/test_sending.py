@@ -131,6 +131,7 @@ def test_an_invalid_address_does_not_show_its_secrets(begin, secret):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # as in tests/scoring/served/stand_in.py
 
     def do_GET(self):
         status, headers, parts = self.server.answers.pop(0)

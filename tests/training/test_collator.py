@@ -86,7 +86,7 @@ def test_of_the_drawn_tokens_80_are_masked_10_random_10_the_same(tokenizer):
 
 
 def test_probabilities_are_options(tokenizer):
-    batch = collate(tokenizer, 100, mask=1.0, mask_mentions=0.0, raw_share=1.0)
+    batch = collate(tokenizer, 100, mask=1, mask_mentions=0, raw_share=1)
     _, marks = mark(tokenizer, "raw")
     predicted = batch["labels"] != -100
     assert (predicted[:, 1:] == ~marks[1:]).all()
