@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from polyprobe.publish.export import RUN_FORMATS, export_run
-from polyprobe.publish.harness import HARNESSES, check_scoring, export_dataset
+from polyprobe.publish.harness import HARNESSES, SCORINGS, export_dataset
 from polyprobe.publish.source import find_folder, find_kind
 from polyprobe.system.messages import PolyprobeError, report
 from polyprobe.system.options import Options, option
@@ -32,7 +32,7 @@ class ExportOptions(Options):
     config: str | None = _dataset(None, "Configuration.")
     languages: str | None = _dataset(None, "Comma-separated language codes (default: all).")
     scoring: str | None = _dataset(
-        None, "Protocol of the tasks: bmlama or object (default: bmlama).", check=check_scoring
+        None, "Protocol of the tasks: bmlama or object (default: bmlama).", choices=SCORINGS
     )
 
     def refuse(self, format: str, *names: str) -> None:

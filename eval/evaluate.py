@@ -149,7 +149,11 @@ def choose_filling(
         return fill
     scorer = model.scorer
     if protocol_of(scorer.scoring).answers:
-        fill = partial(fill, make=partial(_judge, evaluation.find_judges(), scorer.show))
+        # The names of the objects are found in all languages.
+        first = evaluation.run.settings().languages[0]
+        languages = [*dict.fromkeys([first, *evaluation.tables])]
+        names = load_names(evaluation.request.dataset, evaluation.config, languages)
+        fill = partial(fill, make=partial(_judge, Judges(names, first), scorer.show))
     elif scorer.model is None:
         check_same_model(evaluation.run, scorer, questions.prompts, evaluation.rows)
     if scorer.model is None:  # requests may cost money
@@ -253,12 +257,6 @@ class Evaluation(NamedTuple):
             missing = {language: table.take(self.rows) for language, table in missing.items()}
         missing = {x: hide_objects(y) for x, y in missing.items()} if protocol.answers else missing
         return Questions(texts, prompts, missing)
-
-    def find_judges(self) -> Judges:
-        """Return the judges of free answers, which know the objects in all languages."""
-        first = self.run.settings().languages[0]
-        names = [*dict.fromkeys([first, *self.tables])]
-        return Judges(load_names(self.request.dataset, self.config, names), first)
 
 
 def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:

@@ -49,7 +49,13 @@ def push_folder(
     hub.check_revision(target.revision)
     source = read_source(folder)
     check_source(source)
-    check_target(source, target)
+    hub.check_repository_name(target.repo_id, f"write me/{source.name}")
+    owner, _, name = target.repo_id.partition("/")
+    if source.kind == "space" and name != source.name:
+        raise PolyprobeError(
+            f"a metric's repository has its name: evaluate.load({target.repo_id!r}) looks for "
+            f"{name}.py in it; push to {owner}/{source.name}"
+        )
     source = address_card(source, target.repo_id)
     api = HfApi()
     if dry_run:
@@ -96,17 +102,6 @@ def preview(api: HfApi, source: Source, target: Target, licenses: Collection[str
         f"{target.repo_id}{new}: {count_changes(source, changes)}; nothing was uploaded",
         f"commit: {title(source)}",
     ]
-
-
-def check_target(source: Source, target: Target) -> None:
-    """Refuse an invalid name, and one under which evaluate would not find the metric's file."""
-    hub.check_repository_name(target.repo_id, f"write me/{source.name}")
-    owner, _, name = target.repo_id.partition("/")
-    if source.kind == "space" and name != source.name:
-        raise PolyprobeError(
-            f"a metric's repository has its name: evaluate.load({target.repo_id!r}) looks for "
-            f"{name}.py in it; push to {owner}/{source.name}"
-        )
 
 
 def read_target(api: HfApi, source: Source, target: Target) -> Remote:

@@ -117,11 +117,7 @@ def format_cell(value: Any, role: Role) -> str:
 def mark_cell(value: Any, role: Role) -> str:
     """Format a cell; the first line of a low one gets a mark."""
     first, rule, rest = format_cell(value, role).partition("\n")
-    return first + (LOW if _is_low(value) else "") + rule + rest
-
-
-def _is_low(value: Any) -> bool:
-    return isinstance(value, Cell) and value.low
+    return first + LOW * (isinstance(value, Cell) and value.low) + rule + rest
 
 
 def format_table(table: Table) -> tuple[list[str], list[list[str]]]:
@@ -178,8 +174,8 @@ def _render_cell(value: Any, role: Role, width: int) -> Text:
         # Of two measures of uncertainty the shorter one stays, below the value.
         text = text.partition("\n")[0].replace(" ± ", "\n±")
     # In front, so that numbers stay below each other.
-    text = LOW.strip() * _is_low(value) + text
-    return Text(text, style="bold" if isinstance(value, Cell) and value.bold else "")
+    cell = value if isinstance(value, Cell) else Cell(value)
+    return Text(LOW.strip() * cell.low + text, style="bold" if cell.bold else "")
 
 
 def to_csv(table: Table) -> str:

@@ -118,7 +118,13 @@ def check(
     first = next(iter(tables))
     for language, table in tables.items():
         place = f"{name}: language '{language}'"
-        _check_columns(table.schema, place)
+        for column, expected in {**COLUMNS, PROMPTS: "lists of text"}.items():
+            kind = table.schema.field(column).type if column in table.schema.names else pa.null()
+            if column in COLUMNS and column not in table.schema.names:
+                names = ", ".join(COLUMNS)
+                raise PolyprobeError(f"{place} has no column {column!r}; expected {names}")
+            if _holds(kind) != expected and (column in COLUMNS or not pa.types.is_null(kind)):
+                raise PolyprobeError(f"{place}: column {column!r} is {kind}; expected {expected}")
         for problem, bad in list_faults(table):
             _refuse(bad, table, place, problem)
         if len(table) != len(tables[first]):
@@ -132,15 +138,6 @@ def check(
                 continue
             differ = np.asarray(pc.not_equal(part(tables[first]), part(table)))
             _refuse(differ, table, place, f"the splits are not parallel: {problem}", remedy)
-
-
-def _check_columns(schema: pa.Schema, place: str) -> None:
-    for column, expected in {**COLUMNS, PROMPTS: "lists of text"}.items():
-        kind = schema.field(column).type if column in schema.names else pa.null()
-        if column in COLUMNS and column not in schema.names:
-            raise PolyprobeError(f"{place} has no column {column!r}; expected {', '.join(COLUMNS)}")
-        if _holds(kind) != expected and (column in COLUMNS or not pa.types.is_null(kind)):
-            raise PolyprobeError(f"{place}: column {column!r} is {kind}; expected {expected}")
 
 
 def _holds(kind: pa.DataType) -> str | None:

@@ -245,28 +245,25 @@ def limit_answers(client: Any, largest: int) -> Any:
     async def send_limited(request: Any, **options: Any) -> Any:
         response = await send(request, **options | {"stream": True})
         try:
+            if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
+                raise BrokenAnswerError("a compression that was not requested")
             limit = SMALL if request.method == "GET" else largest
-            body = await _read_body(response, limit)
+            body, n_values = bytearray(), 0
+            async for part in response.aiter_bytes():
+                n_values += part.count(b",")
+                if len(body) + len(part) > limit or n_values > VALUES:
+                    raise BrokenAnswerError(f"more than {limit >> 20} MB or {VALUES:,} values")
+                body += part
         finally:
             await response.aclose()
         headers = [pair for pair in response.headers.raw if pair[0].lower() not in CONTENT]
-        return type(response)(response.status_code, headers=headers, content=body, request=request)
+        return type(response)(
+            response.status_code, headers=headers, content=bytes(body), request=request
+        )
 
     client.headers["Accept-Encoding"] = "gzip, deflate"
     client.send = send_limited
     return client
-
-
-async def _read_body(response: Any, largest: int) -> bytes:
-    if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
-        raise BrokenAnswerError("a compression that was not requested")
-    body, n_values = bytearray(), 0
-    async for part in response.aiter_bytes():
-        n_values += part.count(b",")
-        if len(body) + len(part) > largest or n_values > VALUES:
-            raise BrokenAnswerError(f"more than {largest >> 20} MB or {VALUES:,} values")
-        body += part
-    return bytes(body)
 
 
 @contextmanager

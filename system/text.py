@@ -5,7 +5,6 @@ import html
 import os
 import re
 import unicodedata
-from collections.abc import Iterable
 from contextlib import suppress
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
@@ -72,17 +71,9 @@ def hide_secrets(text: str, *addresses: str) -> str:
     >>> hide_secrets("no answer from http://me:word@127.0.0.1:8000/v1?key=abc; start it")
     'no answer from http://127.0.0.1:8000/v1; start it'
     """
-    for secret in sorted(_list_secrets(addresses), key=len, reverse=True):
-        text = text.replace(secret, "…")
-    text = _NAMED.sub(r"\1\2…", _KEY.sub("…", text))
-    return _QUERY.sub(r"\1", _USER.sub("", text))
-
-
-def _list_secrets(addresses: Iterable[str]) -> set[str]:
-    """List the secrets of the environment and of addresses, as a server may repeat them."""
     secrets = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
     for address in (*addresses, *(x for x in os.environ.values() if "://" in x)):
-        with suppress(ValueError):
+        with suppress(ValueError):  # as a server may repeat them
             parts = urlsplit(address)
             user = parts.netloc.rpartition("@")[0]
             # A user without a password is a token; else it may be any word.
@@ -90,4 +81,7 @@ def _list_secrets(addresses: Iterable[str]) -> set[str]:
             values += [value for _, value in parse_qsl(parts.query)] or [parts.query]
             secrets |= {x for y in values for x in (y, unquote(y), quote(unquote(y), safe=""))}
             secrets.add(base64.b64encode(unquote(user).encode()).decode())
-    return {secret for secret in map(str.strip, secrets) if len(secret) >= _SHORTEST}
+    for secret in sorted(map(str.strip, secrets), key=len, reverse=True):
+        text = text.replace(secret, "…") if len(secret) >= _SHORTEST else text
+    text = _NAMED.sub(r"\1\2…", _KEY.sub("…", text))
+    return _QUERY.sub(r"\1", _USER.sub("", text))

@@ -341,7 +341,12 @@ def read_models(folders: Sequence[Path]) -> list[ModelEntry]:
         if places.count(place) > 1:
             raise PolyprobeError(f"{folder} was given twice; give each run once")
     runs = [Run(folder) for folder in folders]
-    groups = group_runs(runs)
+    groups: list[list[Run]] = []  # the runs of each row, in the order of the first ones
+    for run in runs:
+        group = next((group for group in groups if _continues(group, run)), [])
+        if not group:
+            groups.append(group)
+        group.append(run)
     # A copy has the seal of its original: it would count one run twice.
     originals: dict[str, Run] = {}
     for run in runs:
@@ -350,17 +355,6 @@ def read_models(folders: Sequence[Path]) -> list[ModelEntry]:
     names = name_runs([group[0] for group in groups])
     with without_collector():
         return [_make_entry(name, group) for name, group in zip(names, groups, strict=True)]
-
-
-def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
-    """Group the runs of each row, in the order of the first ones."""
-    groups: list[list[Run]] = []
-    for run in runs:
-        group = next((group for group in groups if _continues(group, run)), [])
-        if not group:
-            groups.append(group)
-        group.append(run)
-    return groups
 
 
 def _continues(group: Sequence[Run], run: Run) -> bool:

@@ -159,8 +159,14 @@ def read_templates(run: Run, tables: Mapping[str, pa.Table]) -> Templates:
     texts = {x: _read_texts(split, names[x]) for x, split in scored.items()}
     # Some protocols rank other candidates than those of the dataset's rows.
     ranked = as_asked({first: splits[first]}, settings.scoring)[first]
-    candidates = name_candidates(ranked.take(place_rows(ranked, ids)))
-    return Templates(names, texts, _number_candidates(candidates))
+    numbers: dict[str, int] = {}
+    of_rows: list[list[int]] = []
+    of_lists: dict[int, list[int]] = {}  # rows of a relation may share one list
+    for row in name_candidates(ranked.take(place_rows(ranked, ids))):
+        if id(row) not in of_lists:
+            of_lists[id(row)] = [numbers.setdefault(name, len(numbers)) for name in row]
+        of_rows.append(of_lists[id(row)])
+    return Templates(names, texts, np.concatenate(of_rows))
 
 
 def _name_templates(table: pa.Table, keys: Sequence[tuple[str, int]]) -> list[str]:
@@ -181,15 +187,6 @@ def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[tuple[str, str], 
         text = prompt.replace(subject, SUBJECT, 1) if subject and subject in prompt else name
         texts.setdefault((row["relation"], name), text)
     return texts
-
-
-def _number_candidates(rows: Sequence[Sequence[str]]) -> np.ndarray:
-    numbers: dict[str, int] = {}
-    of_rows: dict[int, list[int]] = {}
-    for row in rows:
-        if id(row) not in of_rows:  # rows of a relation may share one list
-            of_rows[id(row)] = [numbers.setdefault(name, len(numbers)) for name in row]
-    return np.concatenate([of_rows[id(row)] for row in rows])
 
 
 def measure_templates(facts: ScoredFacts, templates: Templates, units: Units) -> dict[str, Any]:

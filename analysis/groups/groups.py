@@ -115,7 +115,18 @@ def _label_by_gender(grouping: Grouping) -> Labels:
 def _label_by_file(grouping: Grouping) -> Labels:
     """Label languages or rows by a file, whose ids are of languages, facts, subjects or objects."""
     file = Path(grouping.by)
-    groups = _read_groups(file)
+    groups: dict[str, str] = {}
+    for number, cells in read_tsv(file, "--by"):
+        if len(cells) != 2 or not all(cells):
+            raise PolyprobeError(
+                f"{file}, line {number}: {TAB.join(cells)[:80]!r}; expected an id, a tab "
+                "and its group"
+            )
+        if groups.setdefault(cells[0], cells[1]) != cells[1]:
+            raise PolyprobeError(
+                f"{file}, line {number}: {cells[0]} is in {groups[cells[0]]!r} before and in "
+                f"{cells[1]!r} here; keep one"
+            )
     facts = grouping.table["fact_id"].to_pylist()
     codes = {key.replace("-", "_"): group for key, group in groups.items()}
     sources = {"languages": (grouping.settings.languages, codes), "facts": (facts, groups)}
@@ -165,22 +176,6 @@ def _match(keys: Sequence[str], groups: Mapping[str, str], kind: str, source: st
         )
     note = f"{source}: {matched:,} of {len(distinct):,} {kind}"
     return Labels([groups.get(key) for key in keys], kind == "languages", note)
-
-
-def _read_groups(file: Path) -> dict[str, str]:
-    groups: dict[str, str] = {}
-    for number, cells in read_tsv(file, "--by"):
-        if len(cells) != 2 or not all(cells):
-            raise PolyprobeError(
-                f"{file}, line {number}: {TAB.join(cells)[:80]!r}; expected an id, a tab "
-                "and its group"
-            )
-        if groups.setdefault(cells[0], cells[1]) != cells[1]:
-            raise PolyprobeError(
-                f"{file}, line {number}: {cells[0]} is in {groups[cells[0]]!r} before and in "
-                f"{cells[1]!r} here; keep one"
-            )
-    return groups
 
 
 class Group(NamedTuple):

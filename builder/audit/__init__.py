@@ -51,9 +51,12 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
     judged = {x: judge_language(first, split, with_ids) for x, split in splits.items()}
     differ = np.any([language.not_parallel for language in judged.values()], axis=0)
     ceiling = compute_ceiling(splits, judged)
+    digest = hashlib.sha256()  # of all data that the audit reads
+    for split in splits.values():
+        digest.update(json.dumps(split, ensure_ascii=False).encode("utf-8", "surrogatepass"))
     return Audit(
         signature=(
-            f"data:{name}@{hash_splits(splits)}|languages:{len(splits)}|reference:{reference}|"
+            f"data:{name}@{digest.hexdigest()[:12]}|languages:{len(splits)}|reference:{reference}|"
             f"draws:{ceiling.draws}|seed:{SEED}|polyprobe:{__version__}"
         ),
         reference=reference,
@@ -65,14 +68,6 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
         ceiling=ceiling,
         baselines=find_baselines(first, all(with_ids)),
     )
-
-
-def hash_splits(splits: Mapping[str, Split]) -> str:
-    """Return a hash (12 hex digits) of all data that the audit reads."""
-    digest = hashlib.sha256()
-    for split in splits.values():
-        digest.update(json.dumps(split, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:12]
 
 
 def audit_language(split: Split, reference: Split, judged: Judged) -> dict[str, Any]:

@@ -8,7 +8,7 @@ label of the call is excluded. Comparison with the paper's extraction: bench/obj
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import mul
 from pathlib import Path
 from typing import NamedTuple
@@ -160,7 +160,11 @@ class Reader:
             for name, text in bare.items()
             if self._words[text]
         }
-        self._rivals = list_rivals(self._names[label] for label in labels if label in self._names)
+        self._rivals: Rivals = defaultdict(set)
+        for name in (self._names[label] for label in labels if label in self._names):
+            bare_words = (x for k, x in enumerate(name.words) if k not in name.generic)
+            for words in (name.words, tuple(bare_words)):
+                self._rivals[len(words)].add((name.words, words))
 
     def find(self, sentence: str, names: Sequence[str], drop_head_noun: bool) -> ObjectSpan | None:
         """Return the label in a sentence, else the best alias, else None."""
@@ -348,16 +352,6 @@ def choose_span(spans: Sequence[Span]) -> Span | None:
     best = max((span.score for span in spans), default=0.0)
     candidates = [span for span in spans if span.score >= best - MARGIN]
     return max(candidates, key=lambda span: (span.last, span.matched, span.score), default=None)
-
-
-def list_rivals(names: Iterable[LabelWords]) -> Rivals:
-    """Return the rivals: all words of each name, and those that are not generic nouns."""
-    rivals: Rivals = defaultdict(set)
-    for name in names:
-        bare = tuple(word for place, word in enumerate(name.words) if place not in name.generic)
-        for words in (name.words, bare):
-            rivals[len(words)].add((name.words, words))
-    return rivals
 
 
 def is_beaten(words: Sequence[Word], span: Span, name: LabelWords, rivals: Rivals) -> bool:

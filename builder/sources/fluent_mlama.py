@@ -73,7 +73,9 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     records = list(read_translations_of(mirror, selection - {"en"} or TRANSLATED))
     repairs: Counter[str] = Counter()
     translated = [record for record in records if record.language in selection]
-    sides = [side for x in records for side in list_sides(x) if side.language in selection]
+    texts = ("sub_label", "obj_label", "template")
+    english = (x._replace(**{y: getattr(x, f"en_{y}") for y in texts}) for x in records)
+    sides = [*translated, *(x._replace(language="en") for x in english if "en" in selection)]
     names = [
         (side.language, entity, label.strip())
         for side in sides
@@ -82,9 +84,9 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     facts = {(record.relation, record.sub_uri, record.obj_uri) for record in records}
     aliases: set[tuple[str, str, str]] = set()
     for record in translated:
-        texts = [text.strip() for text in record.aliases.split(SEPARATOR)]
-        repairs[REASONS["lists"]] += len(texts) > 1
-        aliases.update((record.language, record.obj_uri, text) for text in texts if text)
+        parts = [text.strip() for text in record.aliases.split(SEPARATOR)]
+        repairs[REASONS["lists"]] += len(parts) > 1
+        aliases.update((record.language, record.obj_uri, text) for text in parts if text)
     prompts = set(list_prompts(translated, repairs))
     return Facts(
         facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
@@ -108,13 +110,6 @@ def read_translations_of(mirror: Path | None, languages: Collection[str]) -> Ite
             for row in csv.DictReader(text, delimiter="\t", strict=True):
                 texts = {x: normalise(row[x], place[1]) for x in Record._fields if x in row}
                 yield Record(place["language"], place["relation"], **texts)
-
-
-def list_sides(record: Record) -> tuple[Record, Record]:
-    """Return a record with labels and template in its language, and with those in English."""
-    names = ("sub_label", "obj_label", "template")
-    english = {name: getattr(record, f"en_{name}") for name in names}
-    return record, record._replace(language="en", **english)
 
 
 def recover_filled_templates(sides: Iterable[Record], repairs: Counter[str]) -> pl.DataFrame:

@@ -94,19 +94,6 @@ def read_zip(content: bytes, languages: Sequence[str]) -> tuple[pl.DataFrame, pl
 def collect_triples(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]) -> Facts:
     """Return ROWS and GIVEN as `Facts`; the counts of repairs always include English's rows."""
     repairs: Counter[str] = Counter()
-    usable = identify_triples(leave_out(rows, repairs), repairs)
-    selection = pl.col("language").is_in(languages)
-    part = usable.filter(selection)
-    names = pl.concat(part.select("language", id=f"{x}_id", label=f"{x}_label") for x in ENDS)
-    ids = usable.select(relation="predicate_id", subject_id="sub_id", object_id="obj_id")
-    labels = choose_labels(names, repairs)
-    repaired = repair_templates(templates.filter(selection), repairs)
-    counts = {reason: count for reason, count in sorted(repairs.items()) if count}
-    return Facts(ids.unique().sort(*FACTS), labels, counts, templates=repaired)
-
-
-def leave_out(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
-    """Return the rows with tidy labels; exclude empty labels and GoogleRE's repeated names."""
     plain = tidy(rows, TEXTS)
     repairs[REASONS["untidy"]] += count_changed(rows, plain, TEXTS)
     labelled = plain.filter(*(pl.col(text).str.len_chars() > 0 for text in TEXTS))
@@ -115,7 +102,15 @@ def leave_out(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     google = pl.col("predicate_id").is_in(GOOGLE_RE)
     distinct = labelled.filter(~(google & (pl.col("sub_label") == pl.col("obj_label"))))
     repairs[REASONS["repeated"]] += labelled.height - distinct.height
-    return distinct
+    usable = identify_triples(distinct, repairs)
+    selection = pl.col("language").is_in(languages)
+    part = usable.filter(selection)
+    names = pl.concat(part.select("language", id=f"{x}_id", label=f"{x}_label") for x in ENDS)
+    ids = usable.select(relation="predicate_id", subject_id="sub_id", object_id="obj_id")
+    labels = choose_labels(names, repairs)
+    repaired = repair_templates(templates.filter(selection), repairs)
+    counts = {reason: count for reason, count in sorted(repairs.items()) if count}
+    return Facts(ids.unique().sort(*FACTS), labels, counts, templates=repaired)
 
 
 def identify_triples(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:

@@ -61,7 +61,18 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     forms = list_forms(tuples if "en" in selection else tuples.clear())
     aliases = parse_aliases(contents)
     lists = parse_lists(contents)
-    rows = list(parse_prompts(contents[PROMPT_FILE], selection, repairs))
+    rows = []
+    for language, relation, released, prompt in list_prompts(contents[PROMPT_FILE], selection):
+        template, lost = reduce_prompt(prompt, language, relation)
+        if is_template(template):
+            repairs.update(lost)
+            repairs[REASONS["repaired_slots"]] += (language, relation) in FIXES
+            repairs[REASONS["swapped_slots"]] += (language, relation) in SWAPPED
+            repairs[REASONS["blanks"]] += " ".join(released.split()) != released
+            text = " ".join(template.split())
+            rows.append((language, relation, f"xfactr:{relation}:0", text))
+        else:
+            repairs[REASONS["left_out"]] += 1
     templates = pl.DataFrame(rows, schema=TEMPLATES, orient="row")
     labels = choose_entity_labels(forms, aliases, lists, repairs).drop("kind")
     names = pl.concat([aliases, forms.select(*ALIASES)]).unique().sort(pl.all())
@@ -175,22 +186,6 @@ def list_prompts(content: bytes, languages: Iterable[str]) -> Iterator[tuple[str
     for language, line in product(languages, sorted(lines, key=itemgetter("pid"))):
         relation, prompt = line["pid"], line[language]
         yield language, relation, prompt, fix_prompt(prompt, language, relation)
-
-
-def parse_prompts(
-    content: bytes, languages: Iterable[str], repairs: Counter[str]
-) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the rows of TEMPLATES in order, and count repairs in `repairs`."""
-    for language, relation, released, prompt in list_prompts(content, languages):
-        template, lost = reduce_prompt(prompt, language, relation)
-        if is_template(template):
-            repairs.update(lost)
-            repairs[REASONS["repaired_slots"]] += (language, relation) in FIXES
-            repairs[REASONS["swapped_slots"]] += (language, relation) in SWAPPED
-            repairs[REASONS["blanks"]] += " ".join(released.split()) != released
-            yield language, relation, f"xfactr:{relation}:0", " ".join(template.split())
-        else:
-            repairs[REASONS["left_out"]] += 1
 
 
 def fix_prompt(prompt: str, language: str, relation: str) -> str:

@@ -412,7 +412,10 @@ def _bound(
     """Bound figures [names] by their resamples; others as in `estimate`."""
     is_share, variance = ~np.isnan(shares[0]), _vary(samples)
     alike, counts = is_share & (variance <= _NOTHING), np.ones_like(values)
-    counts[alike] = _count_units(shares[:, alike], codes, units)
+    totals = sum_by(codes, shares[:, alike])[codes]
+    sums = sum_by(units, divide_by(shares[:, alike], totals, 0))
+    # Unequal weights w count as (sum w)^2 / sum w^2 equal ones (Kish 1965).
+    counts[alike] = divide_by(sums.sum(axis=0) ** 2, (sums**2).sum(axis=0))
     degrees = np.broadcast_to(freedom * (len(samples) >= MIN_RESAMPLES), values.shape)
     rows, others = np.stack([values, variance, counts, degrees], axis=1).tolist(), ~is_share
     # values that differ by rounding, of sums in several orders, are equal
@@ -431,14 +434,6 @@ def _vary(samples: np.ndarray) -> np.ndarray:
         if loose.any():
             part[loose] = np.ma.masked_invalid(columns[:, loose]).var(axis=0).filled(0)
     return variance
-
-
-def _count_units(weights: np.ndarray, codes: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Count the units behind means over groups of weighted facts [names]."""
-    totals = sum_by(codes, weights)[codes]
-    sums = sum_by(units, divide_by(weights, totals, 0))
-    # Unequal weights w count as (sum w)^2 / sum w^2 equal ones (Kish 1965).
-    return divide_by(sums.sum(axis=0) ** 2, (sums**2).sum(axis=0))
 
 
 def count_freedom(sizes: np.ndarray, groups: np.ndarray) -> np.ndarray:

@@ -314,7 +314,10 @@ class Names:
 
         A name of several entities is that of one in `right`.
         """
-        mentions = [*self._find_texts(text)]
+        mentions: list[Mention] = []
+        if self._pattern and UNSPACED.search(text):
+            for match in self._pattern.finditer(_fold_letters(text)):
+                mentions += [Mention(*match.span(), 100.0, *x) for x in self._texts[match[0]]]
         # a name beside a letter of a script without spaces: 答案是France
         whole = read_runs([UNSPACED.sub(" ", text)], self._lemma)[0]
         cut = [_cut_clitic(word) for word in whole]
@@ -349,12 +352,6 @@ class Names:
         plain = tuple(map(_romanise, entry.words))
         if all(len(word.form) > SHORT for word in plain):
             self._romanised[plain[0].form[:START]].append(entry._replace(words=plain))
-
-    def _find_texts(self, text: str) -> Iterable[Mention]:
-        if self._pattern and UNSPACED.search(text):
-            for match in self._pattern.finditer(_fold_letters(text)):
-                for name in self._texts[match[0]]:
-                    yield Mention(*match.span(), 100.0, *name)
 
     def _search(
         self, words: Sequence[Word], entries: Mapping[str, Sequence[_Entry]], cost: float

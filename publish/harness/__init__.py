@@ -62,10 +62,3 @@ def remove_stale(output: Path, stem: str, texts: Container[str]) -> None:
     for path in (shared, output / f"{stem}.yaml", *members):
         if path.name not in texts:
             path.unlink(missing_ok=True)
-
-
-def check_scoring(scoring: str) -> None:
-    """Refuse scorings that tasks cannot follow."""
-    if scoring not in SCORINGS:
-        text = f"--scoring {scoring} is not available in harnesses; known: {', '.join(SCORINGS)}"
-        raise PolyprobeError(text)

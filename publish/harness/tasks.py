@@ -130,8 +130,14 @@ def read_configuration(
 
 def render_lm_eval(part: Configuration, donors: Configuration | None = None) -> dict[str, str]:
     """Write the groups, their shared parts and tasks: {file name: text}."""
-    if part.scoring == "object":
-        check_prefixes(part)
+    prefixes = part.prefixes.items() if part.scoring == "object" else ()
+    for language, of_language in prefixes:
+        for row, prefix in enumerate(of_language):
+            if prefix.isdigit():
+                raise PolyprobeError(
+                    f"language '{language}', row {row}: lm-eval reads {prefix!r} alone before the "
+                    "slot as a number; leave the language out or use --scoring bmlama"
+                )
     stem = part.stem
     tasks = {language: f"{stem}_{language}" for language in part.files}
     hub = {"dataset_path": part.dataset_id, "dataset_name": part.name}
@@ -152,17 +158,6 @@ def render_lm_eval(part: Configuration, donors: Configuration | None = None) -> 
         local = {} if part.dataset_id else {"dataset_kwargs": paths}
         texts[f"{task}.yaml"] = to_yaml({**content, **local})
     return texts | (render_lm_eval(donors) if donors else {})
-
-
-def check_prefixes(configuration: Configuration) -> None:
-    """Refuse prompts with only digits before the slot: lm-eval reads them as a choice's number."""
-    for language, prefixes in configuration.prefixes.items():
-        for row, prefix in enumerate(prefixes):
-            if prefix.isdigit():
-                raise PolyprobeError(
-                    f"language '{language}', row {row}: lm-eval reads {prefix!r} alone before the "
-                    "slot as a number; leave the language out or use --scoring bmlama"
-                )
 
 
 def render_lighteval(configuration: Configuration, donors: Configuration | None) -> dict[str, str]:

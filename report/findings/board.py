@@ -10,7 +10,6 @@ from polyprobe.metrics.pictures.picture import Bars, Picture, Point, Points, Ser
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
 from polyprobe.report.findings.run import NOT_ABOVE
 from polyprobe.report.show import WIDE, to_csv, to_latex, to_markdown
-from polyprobe.schema.run.settings import Settings
 from polyprobe.system.files import read_toml
 
 _LINES = read_toml(__package__, "terms.toml")["board"]
@@ -77,23 +76,20 @@ def list_models(board: Board, figures: Sequence[str], with_titles: bool = False)
     columns += [Column(name, Role.TEXT, width=WIDE) for name in board.differing]
     rows, marks = [], {name: board.mark_best(name) for name in figures}
     for place, entry in enumerate(board.entries):
-        row: list[object] = [Cell(entry.name, link=_find_address(entry.settings)), entry.full_name]
+        settings = entry.settings
+        is_commit = re.fullmatch(r"[0-9a-f]{40}", settings.revision)  # it was loaded from the Hub
+        link = f"{HUB}{settings.model}" if is_commit and _NAME.fullmatch(settings.model) else ""
+        row: list[object] = [Cell(entry.name, link=link), entry.full_name]
         for name, x in ((name, entry.values[name]) for name in figures):
             estimate = Estimate(x.mean, x.interval, x.plus_minus)
             row.append(Cell(estimate, None, marks[name][place], MEAN in x.low))
-        row += [entry.parameters, len(entry.settings.languages)]
-        rows.append(row + [settings[place] for settings in board.differing.values()])
+        row += [entry.parameters, len(settings.languages)]
+        rows.append(row + [values[place] for values in board.differing.values()])
     floors = [board.find_floor(name) for name in figures]
     if any(floor is not None for floor in floors):
         blank = [None] * (2 + len(board.differing))
         rows.append(["floor", None, *map(Estimate, floors), *blank])
     return Table(columns, rows, dense=True, sections=[len(board.entries)])
-
-
-def _find_address(settings: Settings) -> str:
-    """Find the address on the Hub of a model that was loaded from there; else it is empty."""
-    is_commit = re.fullmatch(r"[0-9a-f]{40}", settings.revision)
-    return f"{HUB}{settings.model}" if is_commit and _NAME.fullmatch(settings.model) else ""
 
 
 def list_trends(board: Board) -> Table:

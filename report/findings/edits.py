@@ -25,6 +25,10 @@ def make_edits_finding(edits: Mapping[str, Any], summary: Mapping[str, Any]) -> 
     effects = Table(Column.read("side effects"), rows)
     settings = {"method": edits["method"], "layer": edits["layer"], **edits["settings"]}
     correlation = _describe(summary["correlation"], source)
+    lead = _LINES["lead"].format(source=source, fall=format_value(figures[source]["fall"]))
+    if OTHERS in figures:
+        fall, n = format_value(figures[OTHERS]["fall"]), len(edits["languages"]) - 1
+        lead += _LINES["others"].format(fall=fall, n=n)
     return Finding(
         f"{len(edits['facts']):,} edits of {edits['model']} in {source} on {data}",
         [
@@ -33,19 +37,12 @@ def make_edits_finding(edits: Mapping[str, Any], summary: Mapping[str, Any]) -> 
             Part("Side effects", [effects], heading="Side effects"),
             Part("Facts", [_list_facts(edits, summary["shares"])]),
         ],
-        _describe_falls(figures, source, len(edits["languages"]) - 1),
+        f"{lead}.",
         settings=[", ".join(f"{x}: {y}" for x, y in settings.items())],
         notes=[_LINES["draws"], correlation],
         terms=[*_TERMS.items()],
         pictures={"falls": _draw(correlation, figures, levels, source)},
     )
-
-
-def _describe_falls(figures: Mapping[str, Any], source: str, n: int) -> str:
-    line = _LINES["lead"].format(source=source, fall=format_value(figures[source]["fall"]))
-    if OTHERS in figures:
-        line += _LINES["others"].format(fall=format_value(figures[OTHERS]["fall"]), n=n)
-    return f"{line}."
 
 
 def _describe(correlation: Mapping[str, Any], source: str) -> str:

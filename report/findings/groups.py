@@ -45,18 +45,14 @@ def _make_part(groups: Groups, language: str) -> Part:
     table, heading = groups.tables[language], "" if language == analysis.TOGETHER else language
     test = describe_test(table.test, table.permutation, groups.unit, table.n_units)
     size = "languages" if groups.labels.of_languages else "facts"
-    blocks: list[Table | str] = [_list_groups(table, size), test, _list_pairs(table)]
-    return Part(f"Right rows, {heading or 'all languages'}", blocks, [language], heading)
-
-
-def _list_groups(table: GroupTable, size: str) -> Table:
     columns = [Column("group", Role.LABEL), Column(size, Role.COUNT), *Column.read("groups")]
     rows = [[x.name, x.size, x.right, x.wrong, x.share, x.ci, x.change] for x in table.groups]
     if any(group.rankc is not None for group in table.groups):
         columns += Column.read("groups with RankC")
         pairs = zip(rows, table.groups, strict=True)
         rows = [[*row, group.rankc, group.rankc_ci] for row, group in pairs]
-    return Table(columns, rows)
+    blocks: list[Table | str] = [Table(columns, rows), test, _list_pairs(table)]
+    return Part(f"Right rows, {heading or 'all languages'}", blocks, [language], heading)
 
 
 def _list_pairs(table: GroupTable) -> Table:

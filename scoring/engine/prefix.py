@@ -40,7 +40,11 @@ class Beginning:
         ids = ids[: len(ids) // self.piece * self.piece]
         n_known = count_common(self.ids, ids) // self.piece * self.piece
         if n_known < len(self.ids):
-            self._cut(n_known)
+            if n_known and all(type(layer) is DynamicLayer for layer in self.cache.layers):
+                keep_tokens(self.cache, slice(n_known))
+                self.ids, self.states = self.ids[:n_known], self.states[: n_known // self.piece]
+            else:  # a recurrent state cannot be cut, and an empty cache keeps its one row
+                self.clear()
         try:
             for start in range(len(self.ids), len(ids), self.piece):
                 self._add(network, ids[start : start + self.piece])
@@ -60,13 +64,6 @@ class Beginning:
         output = network.run(**inputs, use_cache=True)
         self.ids, self.cache = self.ids + ids, output.past_key_values
         self.states.append(output[0])
-
-    def _cut(self, n_tokens: int) -> None:
-        if n_tokens and all(type(layer) is DynamicLayer for layer in self.cache.layers):
-            keep_tokens(self.cache, slice(n_tokens))
-            self.ids, self.states = self.ids[:n_tokens], self.states[: n_tokens // self.piece]
-        else:  # a recurrent state cannot be cut, and an empty cache keeps its one row
-            self.clear()
 
 
 def keep_tokens(cache: Any, tokens: Tensor | slice) -> None:

@@ -79,7 +79,7 @@ MISTAKES = {
     "compare a b --correction hol": "unknown --correction 'hol'; did you mean 'holm'?",
     "compare a b --stanza s": "--stanza is for --gender FILE",
     "export r --format cvs": "unknown --format 'cvs'; did you mean 'csv'?",
-    "export d --format lm-eval --scoring pll": "--scoring pll is not available in harnesses",
+    "export d --format lm-eval --scoring pll": "unknown --scoring 'pll'; known: bmlama, object",
     "export d --format lighteval --card c": "--card is not an option of --format lighteval",
     "build bmlama --config 17_repaired": "unknown --config '17_repaired'; did you mean '17-rep",
     "build balanced --source mparal": "unknown --source 'mparal'; did you mean 'mpararel'?",

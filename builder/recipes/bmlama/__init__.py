@@ -317,10 +317,13 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     repairs = codes_table(("code", "change"), counts, bmlama.REPAIRS)
     lines = audit.unique("config", keep="first", maintain_order=True).iter_rows(named=True)
     draws = [TEXTS["frequency"].format(**line) for line in lines]  # accuracy by frequent answers
+    columns = TEXTS["languages"]
+    rows = audit.filter(config="17").select(*columns).iter_rows()  # as published
+    languages = ((*row[:4], *(f"{ceiling:.3f}" for ceiling in row[4:])) for row in rows)
     return {
         "repairs": repairs if counts else "No configuration here is repaired.",
         "audit": compare_audits(audit),
-        "audit_languages": languages_table(audit),
+        "audit_languages": markdown_table(list(columns.values()), languages),
         "verdicts": verdicts_table(),
         "draw": TEXTS["draw"].format(figures=", ".join(draws)),
         "barred": TEXTS["barred"].format(**Counter(pl.read_csv(curated.FOUND)["verdict"])),
@@ -349,14 +352,6 @@ def show_figure(audit: pl.DataFrame, field: str, form: str, worst: str = "") -> 
     if perfect is None:
         return text
     return f"{perfect}" if row[field] == perfect else f"{text} ({row['language']})"
-
-
-def languages_table(audit: pl.DataFrame) -> str:
-    """Return one line for each language of `17` as published."""
-    columns = TEXTS["languages"]
-    rows = audit.filter(config="17").select(*columns).iter_rows()
-    texts = ((*row[:4], *(f"{ceiling:.3f}" for ceiling in row[4:])) for row in rows)
-    return markdown_table(list(columns.values()), texts)
 
 
 def verdicts_table() -> str:

@@ -131,16 +131,12 @@ def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
     pool -= {fact.object_id} | also_right.get(fact.relation, set())
     candidates = [fact.object_id]
     for entity in sorted(pool, key=lambda entity: hash_text(f"{fact.id}|{entity}")):
-        if len(candidates) < N_CANDIDATES and all_differ(fact.relation, [*candidates, entity]):
-            candidates.append(entity)
+        row = [*candidates, entity]
+        names = ({label(x, fact.relation, y).casefold() for y in row} for x in LANGUAGES)
+        if len(candidates) < N_CANDIDATES and all(len(distinct) == len(row) for distinct in names):
+            candidates = row
     place = hash_text(f"{fact.id}|place") % len(candidates)
     return [*candidates[1 : place + 1], fact.object_id, *candidates[place + 1 :]]
-
-
-def all_differ(relation: str, entities: list[str]) -> bool:
-    """Return whether the entities' names differ in every language, ignoring case."""
-    names = ({label(x, relation, entity).casefold() for entity in entities} for x in LANGUAGES)
-    return all(len(of_language) == len(entities) for of_language in names)
 
 
 def _row(fact: Fact, candidates: list[str], templates: dict[str, str], language: str) -> Row:

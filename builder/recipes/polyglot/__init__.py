@@ -35,7 +35,14 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     languages = polyglot.LANGUAGES if config == PARALLEL else (config,)
     rows = add_columns(polyglot.read_stems(mirror, languages), *read_english(mirror))
     if config == PARALLEL:
-        rows = keep_parallel(rows)
+        # The facts of all languages in the order of English, with the flags of any language.
+        rows = rows.filter(pl.len().over("dataset_id") == len(languages))
+        flags = rows.group_by("dataset_id").agg(
+            pl.col("flags").list.explode(keep_nulls=False, empty_as_null=False).unique().sort()
+        )
+        order = rows.filter(language="en").select("dataset_id").with_row_index("place")
+        rows = rows.drop("flags").join(flags, on="dataset_id").join(order, on="dataset_id")
+        rows = rows.sort("language", "place")
     tables = {}
     for language in languages:
         part = rows.filter(language=language)
@@ -91,15 +98,3 @@ def add_columns(rows: pl.DataFrame, english: pl.DataFrame, entities: pl.DataFram
         template_id="polyglot:" + pl.col("relation"),
         flags=pl.concat_list(flags).list.drop_nulls(),
     )
-
-
-def keep_parallel(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the facts of all languages in the order of English, with the flags of any language."""
-    languages = rows["language"].n_unique()
-    complete = rows.with_columns(pl.len().over("dataset_id").alias("n")).filter(n=languages)
-    flags = complete.group_by("dataset_id").agg(
-        pl.col("flags").list.explode(keep_nulls=False, empty_as_null=False).unique().sort()
-    )
-    order = complete.filter(language="en").select("dataset_id").with_row_index("place")
-    complete = complete.drop("flags").join(flags, on="dataset_id").join(order, on="dataset_id")
-    return complete.sort("language", "place")

@@ -88,19 +88,15 @@ def read_release(mirror: Path | None) -> Release:
     for language, entity, alias in tidy(part, ["alias"]).iter_rows():
         aliases[language, entity].append(alias)
     distinct = {key: list(dict.fromkeys(names)) for key, names in objects.items()}
-    names = merge_labels(labels, entities, mirror)
-    prompts, traits = read_prompts(mirror, xfactr.LANGUAGES), read_traits(xfactr.REPOSITORY, mirror)
-    return Release(facts, names, aliases, distinct, prompts, traits)
-
-
-def merge_labels(labels: pl.DataFrame, entities: set[str], mirror: Path | None) -> pl.DataFrame:
-    """Return the labels of some entities, cleaned, with mParaRel's where X-FACTR has none."""
+    # mParaRel has labels where X-FACTR has none.
     shared = sorted({*xfactr.LANGUAGES} & {*mpararel.LANGUAGES})
     folders = sorted({name for x in shared for name in mpararel.list_language_folders(x)})
     borrowed = mpararel.list_labels(mpararel.read_tuples(mirror, folders), shared)
     additions = borrowed.join(labels, on=["language", "id"], how="anti")
     tables = [labels.select(*LABELS, "kind"), additions.select(*LABELS, kind=pl.lit(COMPLETED))]
-    return clean_labels(pl.concat(tables).filter(pl.col("id").is_in(list(entities))))
+    names = clean_labels(pl.concat(tables).filter(pl.col("id").is_in(list(entities))))
+    prompts, traits = read_prompts(mirror, xfactr.LANGUAGES), read_traits(xfactr.REPOSITORY, mirror)
+    return Release(facts, names, aliases, distinct, prompts, traits)
 
 
 def make_fact_table(
