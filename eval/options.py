@@ -44,8 +44,8 @@ def read_price(text: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class ChoiceOptions(Options):
-    """The languages and relations of a dataset."""
+class DatasetOptions(Options):
+    """The languages and rows of a dataset to score."""
 
     languages: str | Sequence[str] | None = option(
         None, "Comma-separated language codes (default: all).", check=check_languages
@@ -58,12 +58,6 @@ class ChoiceOptions(Options):
         "Leave out rows of these relations or with these flags; none: keep all (default: the "
         "flags answer_in_subject and, unless --relations are given, second_answers).",
     )
-
-
-@dataclass(frozen=True)
-class DatasetOptions(ChoiceOptions):
-    """The languages and rows of a dataset to score."""
-
     limit: int | None = option(None, "Only the first N rows, often of one relation.", minimum=1)
     sample: int | None = option(
         None, "Only N rows spread over all relations.", minimum=1, excludes="--limit"

@@ -17,7 +17,7 @@ from polyprobe.schema.languages import order_pair, split_list
 from polyprobe.schema.load import find_default, load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import protocol_of
-from polyprobe.schema.run.rows import Choice, apply_choice, choose_rows, choose_to_score
+from polyprobe.schema.run.rows import choose_rows, find_rows
 from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import identify_object, name_of
 from polyprobe.scoring.options import LoadingOptions, ScorerOptions, is_name
@@ -118,7 +118,7 @@ def _describe(
     settings |= {"sentences": len(texts), "scoring": SCORING, "dtype": loaded.dtype}
     settings |= {"texts": hash_json({"": [*texts]})[:12], "rows": hash_json(prints)[:12]}
     settings |= {"bos": loaded.scorer.bos, **dict.fromkeys(PARTS[:2]), **loaded.extra}
-    settings |= _choose(tables[about["source"]], options)[0].as_json()
+    settings |= find_rows(tables[about["source"]], options)[1]
     about |= {"revision": loaded.revision, "method": options.method}
     return {**about, "settings": settings, "languages": [*tables]}
 
@@ -186,24 +186,19 @@ def _find_consistency(
             raise PolyprobeError(f"--run {folder}: it is of another model or dataset")
     elif targets:
         place = edits["dataset"], edits["config"]
-        rows: dict[str, Any] = {"relations": options.relations, "exclude": options.exclude}
-        folder = output / "run"
-        results = evaluate_model(loaded.scorer, *place, languages=[*tables], output=folder, **rows)
+        rows = {x: getattr(options, x) for x in ("limit", "sample", "relations", "exclude")}
+        rows |= {"languages": [*tables], "output": output / "run"}
+        results = evaluate_model(loaded.scorer, *place, **rows)
     else:
         return {}
     pairs = results.get("rankc_subject", {})
     return {x: pairs.get(order_pair(pairs, source, x)) for x in targets}
 
 
-def _choose(table: pa.Table, options: EditOptions) -> tuple[Choice, list[int]]:
-    choice = choose_to_score(table, options.relations, options.exclude)
-    return choice, apply_choice(table, choice).rows  # unknown names are refused
-
-
 def choose_cases(table: pa.Table, rows: Rows, scorer: Any, options: EditOptions) -> list[EditCase]:
     """Choose facts whose share is above the minimum; their targets depend on the id alone."""
     numbers: dict[str, list[int]] = {}  # the rows of each fact
-    for number in _choose(table, options)[1]:
+    for number in find_rows(table, options)[0]:
         numbers.setdefault(rows[number]["fact_id"], []).append(number)
     of_relations: dict[str, list[str]] = {}
     for fact, (first, *_) in numbers.items():

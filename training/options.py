@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from polyprobe.eval.options import ChoiceOptions
+from polyprobe.eval.options import DatasetOptions
 from polyprobe.scoring.options import LoadingOptions
 from polyprobe.system.options import option
 
@@ -11,7 +11,7 @@ METHODS = ("rome", "tune")
 
 
 @dataclass(frozen=True)
-class EditOptions(ChoiceOptions, LoadingOptions):
+class EditOptions(DatasetOptions, LoadingOptions):
     """Which facts are edited, how, and where the effect is measured."""
 
     source: str = option("en", "Language of the edits.")
@@ -21,7 +21,7 @@ class EditOptions(ChoiceOptions, LoadingOptions):
     layer: int | None = option(
         None, "Number of the layer, from 0 (default: after the first third).", minimum=0
     )
-    facts: int = option(100, "Number of facts, spread over all relations.", minimum=1)
+    facts: int = option(100, "Facts to edit, spread over all relations.", minimum=1)
     minimum_share: float = option(
         0.5, "Only facts with p(right) / (p(right) + p(target)) above it.", minimum=0, maximum=1
     )
