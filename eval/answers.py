@@ -43,19 +43,28 @@ def load_names(dataset: str | Splits, config: str | None, languages: Sequence[st
         return tables
 
 
-def read_names(dataset: str | Splits, config: str | None, language: str) -> dict[str, list[str]]:
-    """Read the labels and forms of right answers by fact; xfactr has them in another `config`."""
+def read_names(
+    dataset: str | Splits, config: str | None, language: str, tables: Tables
+) -> tuple[str, dict[str, list[str]]]:
+    """Read a language's split, and its labels and forms of right answers by fact."""
+    option = f"--also-accept {language}"
     try:
-        [table] = load_facts(dataset, config, language).values()
+        (split, table), *rest = load_facts(dataset, config, language).items()
     except PolyprobeError as error:
-        try:
-            [table] = load_facts(dataset, language, language).values()
+        try:  # xfactr has its languages in configurations
+            (split, table), *rest = load_facts(dataset, language, language).items()
         except PolyprobeError:
             raise PolyprobeError(f"--also-accept: {error}") from error
     names: dict[str, list[str]] = {}
     for fact, forms in zip(table["fact_id"].to_pylist(), read_forms(table, True), strict=True):
         names.setdefault(fact, []).extend(forms)
-    return names
+    facts = {*next(iter(tables.values()))["fact_id"].to_pylist()}
+    if rest or {*tables} == {split} or facts.isdisjoint(names):
+        text = "expected one language, not the only one of the run, that has names of its facts"
+        raise PolyprobeError(f"{option}: {text}")
+    if n := len(facts - {*names}):
+        report(f"{option}: {n:,} of {len(facts):,} facts have no name in it")
+    return split, names
 
 
 class Judges:

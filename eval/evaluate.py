@@ -17,7 +17,7 @@ from polyprobe.schema.columns import fingerprint, has_prompts
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.locate import make_absolute
 from polyprobe.schema.run.folder import FinishedRun, Run
-from polyprobe.schema.run.protocol import Protocol, as_asked, check_askable, protocol_of
+from polyprobe.schema.run.protocol import NO_NAMES, Protocol, as_asked, check_askable, protocol_of
 from polyprobe.schema.run.rows import check_comparable, choose_examples, find_rows
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, load
@@ -200,7 +200,7 @@ class Evaluation(NamedTuple):
     choice: Mapping[str, Any]  # the settings of the run that say how they were chosen
     run: Run
     earlier: Settings | None  # of a run to resume with the same model
-    also: Mapping[str, Sequence[str]]  # names of a further language, by fact
+    also: tuple[str, Mapping[str, Sequence[str]]]  # a further language, its names by fact
 
     def describe(self, model: Loaded | Process) -> Settings:
         """Return the settings of the run with a model."""
@@ -214,8 +214,8 @@ class Evaluation(NamedTuple):
         further, product = {**about["further"], **options.signature_parts}, about.pop("product")
         if product != PRODUCTS[0]:
             further["product"] = product
-        if self.also:
-            further["also_accept"] = f"{options.also_accept}@{hash_json(self.also)[:6]}"
+        if self.also[0]:
+            further["also_accept"] = f"{self.also[0]}@{hash_json(self.also[1])[:6]}"
         names = {part.name for part in fields(Settings)}
         values = {name: value for name, value in vars(options).items() if name in names} | about
         prints = {x: fingerprint(table, protocol.columns) for x, table in self.tables.items()}
@@ -278,6 +278,7 @@ def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:
         choice["left_out"]["examples"] = len(first) - len(shots.rows)
     run = Run(output)
     run.check_free()
-    also = read_names(dataset, config, options.also_accept) if options.also_accept else {}
+    text = options.also_accept
+    also = NO_NAMES if text is None else read_names(dataset, config, text, tables)
     names, earlier = (model_name, dataset_name, config), run.before(model_name)
     return Evaluation(request, *names, tables, shots, rows, choice, run, earlier, also)

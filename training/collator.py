@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from polyprobe.system.messages import PolyprobeError
+from polyprobe.system.messages import PolyprobeError, check_option, one_line
+from polyprobe.system.options import Declaration
 
 NOT_PREDICTED = -100  # a label that transformers' losses ignore
 BLOCK = 256  # tokens of a sentence that are read, as in the released training
@@ -33,8 +34,9 @@ class SwitchCollator:
         mask: float = 0.15,
         mask_mentions: float = 0.5,
     ) -> None:
-        if objective not in ("mlm", "causal"):
-            raise PolyprobeError(f"unknown objective {objective!r}; known: mlm, causal")
+        check_option("objective", objective, ("mlm", "causal"))
+        for share in (raw_share, mask, mask_mentions):
+            Declaration("", flag="a share of SwitchCollator", minimum=0, maximum=1).refuse(share)
         names = {"pad_token", "mask_token"} if objective == "mlm" else {"pad_token"}
         if not tokenizer.is_fast or any(getattr(tokenizer, x) is None for x in names):
             text = f"SwitchCollator with objective {objective} needs a fast tokenizer with"
@@ -44,32 +46,39 @@ class SwitchCollator:
 
     def __call__(self, pairs: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
         """Make `input_ids`, `attention_mask` and `labels` [pairs, tokens] of `switch_sentences`."""
-        raw = torch.rand(len(pairs)) <= self.raw_share
-        rows = [x["raw" if is_raw else "switched"] for x, is_raw in zip(pairs, raw, strict=True)]
-        batch = self.tokenizer(
-            [row["text"] for row in rows],
-            padding=True,
-            truncation=True,
-            max_length=BLOCK,
-            return_offsets_mapping=True,
-            return_special_tokens_mask=True,
-            return_tensors="pt",
-        )
+        try:
+            batch, mentions = self._encode(pairs)
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            text = f"SwitchCollator cannot read the batch ({one_line(error)}); it needs pairs of"
+            text = f"{text} switch_sentences, and the Trainer remove_unused_columns=False"
+            raise PolyprobeError(text) from error
         starts, ends = batch.pop("offset_mapping").unbind(-1)
         special, ids = batch.pop("special_tokens_mask").bool(), batch["input_ids"]
         if not self.is_masked:
             labels = ids.masked_fill(batch["attention_mask"] == 0, NOT_PREDICTED)
             return {**batch, "labels": labels}
         chance = torch.full(ids.shape, float(self.mask))
-        for row, sentence in enumerate(rows):
-            for start, end in sentence["mentions"]:
-                chance[row, (starts[row] < end) & (ends[row] > start)] = self.mask_mentions
+        for row, start, end in mentions:
+            chance[row, (starts[row] < end) & (ends[row] > start)] = self.mask_mentions
         targets = torch.bernoulli(chance.masked_fill(special, 0)).bool()
         labels, kind = ids.masked_fill(~targets, NOT_PREDICTED), torch.rand(ids.shape)
         words = torch.randint(len(self.tokenizer), ids.shape)
         ids = ids.masked_fill(targets & (kind < 0.8), self.tokenizer.mask_token_id)
-        return {
-            **batch,
-            "input_ids": torch.where(targets & (kind >= 0.9), words, ids),
-            "labels": labels,
+        ids = torch.where(targets & (kind >= 0.9), words, ids)
+        return {**batch, "input_ids": ids, "labels": labels}
+
+    def _encode(self, pairs: Sequence[Mapping[str, Any]]) -> tuple[Any, list[tuple[int, int, int]]]:
+        """Tokenize a sentence of each pair; return also the rows and characters of mentions."""
+        raw = torch.rand(len(pairs)) <= self.raw_share
+        rows = [x["raw" if is_raw else "switched"] for x, is_raw in zip(pairs, raw, strict=True)]
+        mentions = [(k, start, end) for k, row in enumerate(rows) for start, end in row["mentions"]]
+        for k, start, end in mentions:
+            if not 0 <= start <= end <= len(rows[k]["text"]):
+                raise ValueError(f"no characters {start} to {end} in {rows[k]['text']!r:.60}")
+        size = min(BLOCK, self.tokenizer.model_max_length)
+        options: dict[str, Any] = {
+            "return_offsets_mapping": True,
+            "return_special_tokens_mask": True,
         }
+        options |= {"padding": True, "truncation": True, "max_length": size, "return_tensors": "pt"}
+        return self.tokenizer([row["text"] for row in rows], **options), mentions

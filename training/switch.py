@@ -62,7 +62,7 @@ def read_corpus(
         PolyprobeError: an unreadable file or line; in JSON a mention outside its text, or two that
             overlap. In the released format one of these two has no id; it is left out and counted.
     """
-    if len(languages) < 2:
+    if len({*languages}) < 2:
         raise PolyprobeError("--languages: expected at least two codes, such as en,el")
     corpus = LinkedText({x: [] for x in languages}, {x: {} for x in languages}, Counter())
     for source in sources:
@@ -163,6 +163,7 @@ def _read_dataset(
                 # It may be inflected. The answer, which may contain it, is hidden.
                 text = before + " " * (end - len(before)) + after
                 places = Names({subject_id: {language: [subject]}}, language).find(text)
+                places = [x for x in places if x.end <= len(before) or x.start >= end]
                 if best := max(places, key=lambda x: x.score, default=None):
                     mentions.append((best.start, best.end, subject_id))
             yield language, (before + names[place] + after, sorted(mentions))

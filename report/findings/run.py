@@ -323,6 +323,8 @@ def list_conditions(results: Mapping[str, Any]) -> list[str]:
     counts, options = results["left_out"], describe_options(results)
     lines = [f"options: {options}"] if options else []
     source = split_signature(results["signature"])
+    if language := source.get("also_accept", "").partition("@")[0]:
+        lines.append(f"names in {language} are accepted too (double evaluation)")
     if "imported" in source:
         unknown = source["unknown"].replace("+", ", ")
         what = "answers" if "verdicts" in results else "scores"

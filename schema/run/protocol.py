@@ -19,7 +19,7 @@ _STRIPPED = str.maketrans("", "", ".:。")
 _SAME = ("fact_id", "relation", "subject", "subject_id", "template_id", "flags", "reviewed")
 ANSWER_COLUMNS = ("object_id", "answer_forms")
 BLANK = "___"
-NO_NAMES: Mapping[str, Sequence[str]] = MappingProxyType({})
+NO_NAMES: tuple[str, Mapping[str, Sequence[str]]] = ("", MappingProxyType({}))
 NO_CANDIDATES = (BLANK,)  # of a question with a free answer
 _REST = re.compile(r"[\s\W]*")  # of a sentence behind the slot at its end
 CHOSEN = ("prediction", "n_masks", "log_probability")  # columns of the filling that wins
@@ -67,7 +67,7 @@ def as_asked(
     first: str | None = None,
     final_stop: str = "none",
     as_written: bool = False,
-    also: Mapping[str, Sequence[str]] = NO_NAMES,
+    also: tuple[str, Mapping[str, Sequence[str]]] = NO_NAMES,
 ) -> dict[str, pa.Table]:
     """Change the rows to what a protocol asks; most protocols take them unchanged.
 
@@ -76,11 +76,13 @@ def as_asked(
     same in every language. `answers` are indices into them. The labels of the language `first`
     (default: that of the first table) identify objects without ids. `final_stop` ends each prompt.
     Free answers: the same candidates, and prompts are `open_question`s, or remain `as_written`.
-    Free decoding: accepted forms of all rows of a question, and those in `also` for its facts.
+    Free decoding: accepted forms of all rows of a question, and the names in `also`.
     """
     check_askable(tables, scoring)
     if protocol_of(scoring).kind == "predictions":
-        return {x: _accept_all(table, x, also) for x, table in tables.items()}
+        return {
+            x: _accept_all(table, x, also[1] if x != also[0] else {}) for x, table in tables.items()
+        }
     if not protocol_of(scoring).whole_relation:
         return dict(tables)
     objects = list_relation_objects(tables[first or next(iter(tables))])

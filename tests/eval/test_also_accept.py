@@ -6,8 +6,10 @@ import pytest
 
 from polyprobe.analysis.comparable import find_differing
 from polyprobe.analysis.figures.predictions import mark_predictions
+from polyprobe.cli import main
 from polyprobe.eval import evaluate_model
 from polyprobe.metrics.factual_accuracy.formulas import match
+from polyprobe.report.findings.run import list_conditions
 from polyprobe.schema.columns import to_table
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
@@ -89,13 +91,14 @@ def test_other_names_of_the_other_language_are_another_run(runs, model):
         )
 
 
-def test_a_language_may_be_a_configuration_of_its_own(model, tmp_path):
+def test_a_language_may_be_a_configuration_of_its_own(model, tmp_path, capsys):
     """As in xfactr, whose languages have their own facts: rows are joined by fact."""
     made = {x: [row._replace(relation="P36") for row in rows(x)] for x in ("ru", "en")}
     configs = {"ru": {"ru": made["ru"]}, "en": {"en": made["en"][::-1][:-1]}}
     facts = write_dataset(tmp_path / "facts", configs, default="ru")
     asked = {**OPTIONS, "config": "ru", "also_accept": "en"}
     evaluate_model(model, str(facts), output=tmp_path / "run", **asked)
+    assert "--also-accept en: 1 of 8 facts have no name in it" in capsys.readouterr().err
     table = Run(tmp_path / "run").read("ru")
     names = {row.fact_id: [CITIES["en"][int(row.subject_id[1:])]] for row in made["en"][1:]}
     assert table["fact_id"].to_pylist() == [row.fact_id for row in made["ru"]]
@@ -115,6 +118,60 @@ def test_scorings_without_forms_refuse_it(model, tmp_path, scoring):
     assert str(error.value) == (
         "--also-accept is for --scoring xfactr; add that, or leave --also-accept out"
     )
+
+
+def test_a_language_keeps_its_own_forms(model, tmp_path, monkeypatch, capsys):
+    """Of a run with English and Russian the names of English change Russian alone."""
+    options = {**OPTIONS, "languages": ["en", "ru"]}
+    facts = str(write_facts(tmp_path / "facts", lambda _, made: [_unlabel(row) for row in made]))
+    for name, also in (("single", {}), ("double", {"also_accept": "EN"})):
+        evaluate_model(model, facts, output=tmp_path / name, **options, **also)
+    forms = {
+        (x, y): Run(tmp_path / x).read(y)["answer_forms"].to_pylist()
+        for x in ("single", "double")
+        for y in ("en", "ru")
+    }
+    assert forms["double", "en"] == forms["single", "en"]
+    assert forms["double", "ru"] != forms["single", "ru"]
+    settings = Run(tmp_path / "double").settings()
+    assert settings.further["also_accept"].startswith("en@")  # however it is spelled
+    results = json.loads((tmp_path / "double" / "results.json").read_text())
+    line = "names in en are accepted too (double evaluation)"
+    assert line in list_conditions(results)
+    monkeypatch.setattr("sys.argv", ["polyprobe", "metrics", str(tmp_path / "double")])
+    with pytest.raises(SystemExit):
+        main()
+    assert line in capsys.readouterr().out
+    assert line in (tmp_path / "double" / "report.html").read_text(encoding="utf-8")
+    results = json.loads((tmp_path / "single" / "results.json").read_text())
+    assert line not in list_conditions(results)
+
+
+def _unlabel(row):
+    return row._replace(answer_forms=["Nowhere"])
+
+
+def test_names_that_cannot_change_a_figure_are_refused(model, runs, tmp_path):
+    def lose(language, made):
+        return [row._replace(relation="P36") for row in rows(language)]
+
+    made = {x: lose(x, None) for x in ("ru", "en")}
+    strange = [row._replace(fact_id=f"{row.fact_id}x") for row in made["en"]]
+    apart = {"ru": {"ru": made["ru"]}, "en": {"en": strange}}
+    apart = str(write_dataset(tmp_path / "apart", apart, default="ru"))
+    facts = str(runs / "facts")
+    one = "expected one language, not the only one of the run, that has names of its facts"
+    for dataset, config, text, fault in [
+        (facts, None, "ru", f"--also-accept ru: {one}"),
+        (facts, None, "en,ru", f"--also-accept en,ru: {one}"),
+        (facts, None, "", "--also-accept: no languages were named; available in "),
+        (apart, "ru", "en", f"--also-accept en: {one}"),
+    ]:
+        options = {**OPTIONS, "config": config, "also_accept": text, "output": tmp_path / "run"}
+        with pytest.raises(PolyprobeError) as error:
+            evaluate_model(model, dataset, **options)
+        assert str(error.value).startswith(fault)
+        assert not (tmp_path / "run").exists()
 
 
 def test_an_unknown_language_is_one_line(model, runs, tmp_path):

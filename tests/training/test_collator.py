@@ -1,5 +1,9 @@
 """Batches of switched sentences: how often what is drawn, and a Trainer that takes them."""
 
+import copy
+import re
+import unicodedata
+
 import pytest
 import torch
 import transformers
@@ -118,6 +122,43 @@ def test_a_long_sentence_is_cut(tokenizer):
     assert SwitchCollator(tokenizer)([long])["input_ids"].shape == (1, 256)
 
 
+def test_a_name_behind_the_cut_or_across_it(tokenizer):
+    """Only the tokens of a name that are read can be drawn."""
+    words = tokenizer.tokenize("a " * 400 + "Rome", add_special_tokens=True)
+    assert len(words) > 256
+    all_names = {"mask": 0.0, "mask_mentions": 1.0}
+    for start, end in ((800, 804), (500, 804)):
+        long = {name: {"text": "a " * 400 + "Rome", "mentions": [[start, end]]} for name in PAIR}
+        batch = SwitchCollator(tokenizer, **all_names)([long])
+        spans = tokenizer(long["raw"]["text"], return_offsets_mapping=True)["offset_mapping"]
+        read = [b > start for _, b in spans][:255]
+        assert (batch["labels"][0, :255] != -100).tolist() == read
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.model_max_length = 9  # of a model with fewer positions
+    assert SwitchCollator(tokenizer)([long])["input_ids"].shape == (1, 9)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_names_are_marked_by_characters_whatever_their_composition(tokenizer, form):
+    """The plain search for the name's characters is that of Python."""
+    text = unicodedata.normalize(form, "Ένα café: Παρίσι, क्षेत्र, 𐎠 é Αθήνα.")
+    name = unicodedata.normalize(form, "Παρίσι")
+    start = text.index(name)
+    pair = {part: {"text": text, "mentions": [[start, start + len(name)]]} for part in PAIR}
+    batch = SwitchCollator(tokenizer, mask=0.0, mask_mentions=1.0)([pair])
+    code = tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
+    inside = {*range(start, start + len(name))}
+    assert (batch["labels"][0] != -100).tolist() == [bool(inside & {*range(*x)}) for x in code]
+    assert (batch["labels"] != -100).any()
+
+
+def test_an_empty_sentence_has_no_labels_beside_others(tokenizer):
+    empty = {name: {"text": "", "mentions": []} for name in ("raw", "switched")}
+    batch = SwitchCollator(tokenizer, mask=1.0, mask_mentions=1.0)([PAIR, empty])
+    assert (batch["labels"][0] != -100).any()
+    assert (batch["labels"][1] == -100).all()
+
+
 def test_a_trainer_takes_the_pairs(tmp_path):
     tiny.save_model("bert", tmp_path / "bert")
     model = transformers.AutoModelForMaskedLM.from_pretrained(tmp_path / "bert")
@@ -139,8 +180,35 @@ def test_a_trainer_takes_the_pairs(tmp_path):
     assert losses[-1] < losses[0] - 0.5
 
 
+@pytest.mark.parametrize(
+    ("pairs", "fault"),
+    [
+        ([], "index out of range"),
+        ([{}], "'raw'"),  # a Trainer without remove_unused_columns=False
+        ([{"raw": {"text": "Rome"}}], "'mentions'"),
+        ([{"raw": {"text": None, "mentions": []}}], "text input must be of type"),
+        ([{"raw": {"text": "Rome", "mentions": None}}], "not iterable"),
+        ([{"raw": {"text": "Rome", "mentions": [[0, 4, "Q220"]]}}], "too many values"),
+        ([{"raw": {"text": "Rome", "mentions": [[0, 5]]}}], "no characters 0 to 5 in 'Rome'"),
+        ([{"raw": {"text": "Rome", "mentions": [[-4, -1]]}}], "no characters -4 to -1"),
+        ([{"raw": {"text": "Rome", "mentions": [[3, 1]]}}], "no characters 3 to 1"),
+    ],
+)
+def test_batches_that_are_no_pairs_are_one_line(tokenizer, pairs, fault):
+    with pytest.raises(PolyprobeError) as error:
+        SwitchCollator(tokenizer, raw_share=1.0)(pairs)
+    assert re.fullmatch(
+        rf"SwitchCollator cannot read the batch \(.*{re.escape(fault)}.*\); it needs pairs of "
+        "switch_sentences, and the Trainer remove_unused_columns=False",
+        str(error.value),
+    )
+
+
 def test_mistakes_are_one_line(tokenizer):
-    with pytest.raises(PolyprobeError, match="unknown objective 'clm'; known: mlm, causal"):
+    for share in ({"raw_share": 70}, {"mask": -0.1}, {"mask_mentions": 1.5}):
+        with pytest.raises(PolyprobeError, match="a share of SwitchCollator must be 0 to 1, got"):
+            SwitchCollator(tokenizer, **share)
+    with pytest.raises(PolyprobeError, match="unknown objective 'clm'; did you mean 'mlm'"):
         SwitchCollator(tokenizer, "clm")
     bare = tiny.byte_level(tiny.TEXT)
     needs = "needs a fast tokenizer with mask_token and pad_token"

@@ -13,6 +13,7 @@ from polyprobe.cli import main
 from polyprobe.schema.load import load_facts
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.training.switch import LinkedText, read_corpus, switch_sentences
+from tests.making.facts import write_facts
 
 IDS = re.compile(r"\]\]_[xy]_(Q\d+)")
 ENGLISH = "X-FACTR-c1938ec7262ebc34ac0b39daff3f446e103e8a87/data/alias/mTRExf/en.txt"
@@ -199,6 +200,27 @@ def command(monkeypatch, capsys, tmp_path):
     return run
 
 
+def test_a_subject_on_both_sides_of_the_answer_is_no_mention(tmp_path):
+    """The answer is hidden when the subject is searched: its two words would then be neighbours."""
+
+    def divide(language, made):
+        names = {"en": "New York", "ru": "Нью Йорк", "zh_hans": "纽约"}
+        subject = names[language]
+        prompt = "New [Y] York." if language == "en" else f"{subject}: [Y]."
+        return [row._replace(subject=subject, prompt=prompt, subject_id="Q60") for row in made]
+
+    corpus = read_corpus([str(write_facts(tmp_path / "facts", divide))], ["en", "ru"])
+    assert {tuple(x[2] for x in mentions) for _, mentions in corpus.sentences["ru"]} == {
+        ("Q60", f"T{k}") for k in range(4)
+    }
+    for pair in switch_sentences(corpus):
+        for part, names in (("raw", "language"), ("switched", "target")):
+            assert {*spell(pair[part])} <= {*corpus.labels[pair[names]].values()}
+        if pair["language"] == "en":
+            assert pair["switched"]["text"].startswith("New ")
+            assert pair["switched"]["text"].endswith(" York.")
+
+
 def test_the_command_writes_both_directions(command, tmp_path):
     status, out, _ = command("geofacts", "--languages", "en,el", "--output", "pairs.jsonl")
     assert (status, out.splitlines()) == (
@@ -295,3 +317,5 @@ def test_mistakes_are_one_line(arguments, problem, command, tmp_path):
 def test_a_mistake_in_python_is_one_line():
     with pytest.raises(PolyprobeError, match="unknown dataset|no dataset"):
         read_corpus(["nowhere"], ["en", "el"])
+    with pytest.raises(PolyprobeError, match="expected at least two codes"):
+        read_corpus(["geofacts"], ["en", "en"])
