@@ -17,9 +17,9 @@ from polyprobe.schema.columns import SLOT, split_name
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.schema.run.shapes import find_wrong_shape
 from polyprobe.system.files import read_tsv, read_user_text
-from polyprobe.system.messages import PolyprobeError, track
+from polyprobe.system.messages import PolyprobeError, check_option, track
 
-from . import FREQUENCY
+from . import FREQUENCY, LABEL
 
 MOST_TOKENS = 128  # sentences of X-FACTR have fewer
 # A mention of the released format, or the beginning of one that another mention cuts short
@@ -134,10 +134,10 @@ def _read_released(line: str, place: str, counts: Counter[str]) -> Sentence:
     text, end, mentions = "", 0, []
     for match in _LINKED.finditer(marked):
         text += marked[end : match.start()]
-        if match[2]:
+        if match[2] and match[1].strip():
             mentions.append((len(text), len(text + match[1]), match[2]))
         else:
-            counts["mentions left out, since they overlap"] += 1
+            counts[f"mentions left out, since they {'are empty' if match[2] else 'overlap'}"] += 1
         text, end = text + (match[1] or ""), match.end()
     return text + marked[end:].rstrip(), mentions
 
@@ -183,6 +183,7 @@ def switch_sentences(
         `raw` and `switched`, each with `text` and `mentions` (start and end of the names that were
         switched), `language` and `target`. Equal arguments give equal pairs.
     """
+    check_option("names", names, (FREQUENCY, LABEL))
     first, *rest = corpus.sentences
     for language, target in [pair for x in rest for pair in ((first, x), (x, first))]:
         random, forms = Random(f"{seed}|{language}|{target}"), defaultdict[str, Counter](Counter)

@@ -314,7 +314,21 @@ def test_mistakes_are_one_line(arguments, problem, command, tmp_path):
     assert error.startswith(f"error: {problem}")
 
 
+def test_a_mention_without_a_name_is_left_out(tmp_path):
+    """Else a name would be put where the sentence has none."""
+    (tmp_path / "en.txt").write_text("P17\t[[  ]]_x_Q90 is in [[ Italy ]]_y_Q38.")
+    (tmp_path / "el.tsv").write_text("Q90\tΠαρίσι\nQ38\tΙταλία", encoding="utf-8")
+    labels = [f"el={tmp_path / 'el.tsv'}"]
+    corpus = read_corpus([f"en={tmp_path / 'en.txt'}"], ["en", "el"], labels=labels)
+    assert corpus.counts["mentions left out, since they are empty"] == 1
+    [pair] = switch_sentences(corpus)
+    assert pair["switched"]["text"] == " is in Ιταλία."
+
+
 def test_a_mistake_in_python_is_one_line():
+    corpus = LinkedText({"en": [], "el": []}, {"en": {}, "el": {}}, Counter())
+    with pytest.raises(PolyprobeError, match="unknown names 'labels'; did you mean 'label'"):
+        next(switch_sentences(corpus, "labels"))
     with pytest.raises(PolyprobeError, match="unknown dataset|no dataset"):
         read_corpus(["nowhere"], ["en", "el"])
     with pytest.raises(PolyprobeError, match="expected at least two codes"):
