@@ -157,23 +157,8 @@ def _trim(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.utf8_trim(texts, characters=PADDING)
 
 
-def _missing_value(table: pa.Table) -> np.ndarray:
-    bad: np.ndarray = np.zeros(len(table), dtype=bool)
-    for column, kind in COLUMNS.items():
-        bad |= np.asarray(pc.is_null(table[column]))
-        if kind.startswith("lists"):
-            bad |= _rows_with(table[column], pc.is_null)
-    return bad
-
-
 def _is_empty(lists: pa.ChunkedArray) -> np.ndarray:
     return np.asarray(pc.equal(pc.list_value_length(lists), 0))
-
-
-def _answer_out_of_range(table: pa.Table) -> np.ndarray:
-    counts = np.asarray(pc.list_value_length(table["candidates"]))
-    limits = counts[np.asarray(pc.list_parent_indices(table["answers"]))]
-    return _rows_with(table["answers"], lambda x: (np.asarray(x) < 0) | (np.asarray(x) >= limits))
 
 
 def _repeated_candidate(table: pa.Table) -> np.ndarray:
@@ -205,7 +190,12 @@ def list_faults(table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
     candidates, answers = table["candidates"], table["answers"]
     bad = np.asarray(_bad_slots(table["prompt"]))
     yield f"the prompt must hold the slot {SLOT} exactly once", bad
-    yield "a value is missing", _missing_value(table)
+    missing: np.ndarray = np.zeros(len(table), dtype=bool)
+    for column, kind in COLUMNS.items():
+        missing |= np.asarray(pc.is_null(table[column]))
+        if kind.startswith("lists"):
+            missing |= _rows_with(table[column], pc.is_null)
+    yield "a value is missing", missing
     yield "there are no candidates", _is_empty(candidates)
     yield "a candidate is empty", _rows_with(candidates, lambda x: pc.equal(_trim(x), ""))
     padded = _rows_with(candidates, lambda x: pc.not_equal(_trim(x), x))
@@ -218,7 +208,10 @@ def list_faults(table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
         bad = _rows_with(table[PROMPTS], _bad_slots)
         yield f"each of the prompts must hold the slot {SLOT} exactly once", bad
     yield "there is no right answer", _is_empty(answers)
-    yield "an answer is no index into the candidates", _answer_out_of_range(table)
+    n_candidates = np.asarray(pc.list_value_length(candidates))
+    limits = n_candidates[np.asarray(pc.list_parent_indices(answers))]
+    bad = _rows_with(answers, lambda x: (np.asarray(x) < 0) | (np.asarray(x) >= limits))
+    yield "an answer is no index into the candidates", bad
     yield "an earlier row has the same fact_id, template_id and prompt", _repeated_row(table)
 
 
