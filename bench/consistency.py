@@ -29,11 +29,13 @@ from polyprobe.training.edits import edit_facts
 from polyprobe.training.options import EditOptions
 from polyprobe.training.reward import Rewards
 from polyprobe.training.switch import LinkedText, read_corpus, switch_sentences
+from tests.making.trained_models import MODEL_RECIPES
 
+from .geolm import train
 from .machine import find_cpu
 
 SOURCE, TAUGHT, CONTROL = "en", "el", "th"
-STEPS, RATE = 750, 3e-3
+TRAINING = {"causal": (750, 16, 3e-3), "mlm": (2000, 32, 1e-3)}  # steps, sentences of each, rate
 PARTS = ("taught", "held out")
 FIGURES = ("el-en", "th-en", "en", "el", "th")  # centred RankC of pairs, accuracy of languages
 TITLES = ("RankC el–en", "RankC th–en", "accuracy en", "accuracy el", "accuracy th")
@@ -67,10 +69,22 @@ class World(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A network and its tokenizer."""
+    """A network, its tokenizer, and the objective of its training."""
 
     network: Any
     tokenizer: Any
+    objective: str
+
+
+def open_model(name: str, twin: Path) -> Model:
+    """Load what a case begins with: the masked twin, trained once, or geolm."""
+    if not name.startswith("twin"):
+        scorer = load_scorer("geolm")
+        return Model(scorer.model, scorer.tokenizer, "causal")
+    if not twin.exists():
+        train(MODEL_RECIPES["masked"]._replace(is_split=True), twin)
+    network = transformers.AutoModelForMaskedLM.from_pretrained(twin, dtype="float32")
+    return Model(network, transformers.AutoTokenizer.from_pretrained(twin), "mlm")
 
 
 def make_world(seed: int, folder: Path) -> World:
@@ -98,15 +112,17 @@ def make_world(seed: int, folder: Path) -> World:
 
 def teach(model: Model, world: World, raw_share: float) -> None:
     """Train on raw sentences, or on pairs of them with switched ones."""
+    steps, batch, rate = TRAINING[model.objective]
     arguments = transformers.TrainingArguments(
-        str(world.folder / "trainer"), max_steps=STEPS, per_device_train_batch_size=16,
-        learning_rate=RATE, remove_unused_columns=False, **QUIET,
+        str(world.folder / "trainer"), max_steps=steps, per_device_train_batch_size=batch,
+        learning_rate=rate, remove_unused_columns=False, **QUIET,
     )  # fmt: skip
-    collator = SwitchCollator(model.tokenizer, "causal", raw_share=raw_share)
+    collator = SwitchCollator(model.tokenizer, model.objective, raw_share=raw_share)
     pairs = [*switch_sentences(world.corpus, seed=world.seed)]
     trainer = transformers.Trainer(model.network, arguments, collator, pairs)
     trainer.remove_callback(transformers.PrinterCallback)
     trainer.train()
+    model.network.eval()
 
 
 def prefer(model: Model, world: World, steps: int = 150) -> None:
@@ -194,8 +210,7 @@ def run_cases(world: World, names: Sequence[str]) -> dict[str, dict[str, Figures
     figures = {}
     for name in names:
         start = time.perf_counter()
-        scorer = load_scorer("geolm")
-        model = Model(scorer.model, scorer.tokenizer)
+        model = open_model(name, world.folder.parent / "twin")
         transformers.set_seed(world.seed)
         CASES[name](model, world)
         figures[name] = measure(model, world)
@@ -209,6 +224,9 @@ CASES: dict[str, Callable[[Model, World], None]] = {
     "switched": lambda model, world: teach(model, world, 0.7),
     "DPO": prefer,
     "GRPO": reward,
+    "twin": lambda model, world: None,
+    "twin raw": lambda model, world: teach(model, world, 1),
+    "twin switched": lambda model, world: teach(model, world, 0.7),
 }
 
 

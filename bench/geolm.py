@@ -45,6 +45,7 @@ class ModelRecipe(NamedTuple):
     languages: tuple[str, ...]  # the languages of the training sentences
     epochs: int  # passes over the sentences
     rate: float  # the highest learning rate
+    is_split: bool = False  # blanks are pieces, so that a name is the same in a slot and in text
 
 
 IDS = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}  # by their places in SPECIAL
@@ -90,7 +91,9 @@ def _tokenizer(facts: dict[str, Any], recipe: ModelRecipe) -> PreTrainedTokenize
     """Return a byte-level BPE tokenizer trained on all languages, without unknown tokens."""
     tokenizer = Tokenizer(models.BPE())
     # All 256 bytes are in the alphabet, so that no script is unknown.
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    steps = [pre_tokenizers.Split(" ", "isolated")] * recipe.is_split
+    steps.append(pre_tokenizers.ByteLevel(add_prefix_space=False))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=recipe.vocabulary,
