@@ -1,6 +1,5 @@
 """ROME's algebra in each family, its moments, and the edit against a loop in float64."""
 
-import re
 from copy import deepcopy
 from subprocess import CalledProcessError
 
