@@ -118,13 +118,7 @@ def check(
     first = next(iter(tables))
     for language, table in tables.items():
         place = f"{name}: language '{language}'"
-        for column, expected in {**COLUMNS, PROMPTS: "lists of text"}.items():
-            kind = table.schema.field(column).type if column in table.schema.names else pa.null()
-            if column in COLUMNS and column not in table.schema.names:
-                names = ", ".join(COLUMNS)
-                raise PolyprobeError(f"{place} has no column {column!r}; expected {names}")
-            if _holds(kind) != expected and (column in COLUMNS or not pa.types.is_null(kind)):
-                raise PolyprobeError(f"{place}: column {column!r} is {kind}; expected {expected}")
+        _check_columns(table.schema, place)
         for problem, bad in list_faults(table):
             _refuse(bad, table, place, problem)
         if len(table) != len(tables[first]):
@@ -138,6 +132,15 @@ def check(
                 continue
             differ = np.asarray(pc.not_equal(part(tables[first]), part(table)))
             _refuse(differ, table, place, f"the splits are not parallel: {problem}", remedy)
+
+
+def _check_columns(schema: pa.Schema, place: str) -> None:
+    for column, expected in {**COLUMNS, PROMPTS: "lists of text"}.items():
+        kind = schema.field(column).type if column in schema.names else pa.null()
+        if column in COLUMNS and column not in schema.names:
+            raise PolyprobeError(f"{place} has no column {column!r}; expected {', '.join(COLUMNS)}")
+        if _holds(kind) != expected and (column in COLUMNS or not pa.types.is_null(kind)):
+            raise PolyprobeError(f"{place}: column {column!r} is {kind}; expected {expected}")
 
 
 def _holds(kind: pa.DataType) -> str | None:
@@ -157,8 +160,23 @@ def _trim(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.utf8_trim(texts, characters=PADDING)
 
 
+def _missing_value(table: pa.Table) -> np.ndarray:
+    bad: np.ndarray = np.zeros(len(table), dtype=bool)
+    for column, kind in COLUMNS.items():
+        bad |= np.asarray(pc.is_null(table[column]))
+        if kind.startswith("lists"):
+            bad |= _rows_with(table[column], pc.is_null)
+    return bad
+
+
 def _is_empty(lists: pa.ChunkedArray) -> np.ndarray:
     return np.asarray(pc.equal(pc.list_value_length(lists), 0))
+
+
+def _answer_out_of_range(table: pa.Table) -> np.ndarray:
+    counts = np.asarray(pc.list_value_length(table["candidates"]))
+    limits = counts[np.asarray(pc.list_parent_indices(table["answers"]))]
+    return _rows_with(table["answers"], lambda x: (np.asarray(x) < 0) | (np.asarray(x) >= limits))
 
 
 def _repeated_candidate(table: pa.Table) -> np.ndarray:
@@ -190,12 +208,7 @@ def list_faults(table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
     candidates, answers = table["candidates"], table["answers"]
     bad = np.asarray(_bad_slots(table["prompt"]))
     yield f"the prompt must hold the slot {SLOT} exactly once", bad
-    missing: np.ndarray = np.zeros(len(table), dtype=bool)
-    for column, kind in COLUMNS.items():
-        missing |= np.asarray(pc.is_null(table[column]))
-        if kind.startswith("lists"):
-            missing |= _rows_with(table[column], pc.is_null)
-    yield "a value is missing", missing
+    yield "a value is missing", _missing_value(table)
     yield "there are no candidates", _is_empty(candidates)
     yield "a candidate is empty", _rows_with(candidates, lambda x: pc.equal(_trim(x), ""))
     padded = _rows_with(candidates, lambda x: pc.not_equal(_trim(x), x))
@@ -208,10 +221,7 @@ def list_faults(table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
         bad = _rows_with(table[PROMPTS], _bad_slots)
         yield f"each of the prompts must hold the slot {SLOT} exactly once", bad
     yield "there is no right answer", _is_empty(answers)
-    n_candidates = np.asarray(pc.list_value_length(candidates))
-    limits = n_candidates[np.asarray(pc.list_parent_indices(answers))]
-    bad = _rows_with(answers, lambda x: (np.asarray(x) < 0) | (np.asarray(x) >= limits))
-    yield "an answer is no index into the candidates", bad
+    yield "an answer is no index into the candidates", _answer_out_of_range(table)
     yield "an earlier row has the same fact_id, template_id and prompt", _repeated_row(table)
 
 

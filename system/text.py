@@ -73,12 +73,13 @@ def hide_secrets(text: str, *addresses: str) -> str:
     """
     secrets = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
     for address in (*addresses, *(x for x in os.environ.values() if "://" in x)):
-        with suppress(ValueError):  # as a server may repeat them
+        with suppress(ValueError):
             parts = urlsplit(address)
             user = parts.netloc.rpartition("@")[0]
             # A user without a password is a token; else it may be any word.
             values = [user.partition(":")[2] or user, parts.fragment]
             values += [value for _, value in parse_qsl(parts.query)] or [parts.query]
+            # As a server may repeat them
             secrets |= {x for y in values for x in (y, unquote(y), quote(unquote(y), safe=""))}
             secrets.add(base64.b64encode(unquote(user).encode()).decode())
     for secret in sorted(map(str.strip, secrets), key=len, reverse=True):

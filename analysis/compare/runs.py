@@ -381,15 +381,24 @@ def _compare_pairs(
         pair, is_linked = pairs[name](), BY_NAME[name].of_second
         by_figure[name] = compare_figures(*pair, clusters=units[is_linked], **test)
         if relations and BY_NAME[name] in HEADLINE:
-            means, clusters = [], within[is_linked]
-            for relation, rows in relations.items():
-                sides = (pick_facts(figure, rows) for figure in pair)
-                *_, mean = compare_figures(*sides, **test, clusters=take(clusters, rows.tolist()))
-                means.append(mean._replace(name=relation))
-            p = correct_values([row.p for row in means], test.get("correction", "holm"))
-            pairs_of_p = zip(means, p, strict=True)  # corrected over relations
-            of_relations[name] = [row._replace(p_adjusted=x) for row, x in pairs_of_p]
+            of_relations[name] = _compare_relations(pair, relations, within[is_linked], test)
     return by_figure, of_relations
+
+
+def _compare_relations(
+    pair: Both,
+    relations: Mapping[str, np.ndarray],
+    units: Sequence[Hashable],
+    test: Mapping[str, Any],
+) -> list[Difference]:
+    """Compare the means of a figure in each relation, p corrected over relations."""
+    means = []
+    for relation, rows in relations.items():
+        first, second = (pick_facts(figure, rows) for figure in pair)
+        *_, mean = compare_figures(first, second, **test, clusters=take(units, rows.tolist()))
+        means.append(mean._replace(name=relation))
+    adjusted = correct_values([row.p for row in means], test.get("correction", "holm"))
+    return [row._replace(p_adjusted=p) for row, p in zip(means, adjusted, strict=True)]
 
 
 def compare_gaps(

@@ -164,14 +164,7 @@ def _list_texts(run: Run, rows: Mapping[str, pa.Table], name: str) -> dict[str, 
 
 def _read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
     """Read the sentences of each language: files `LANGUAGE.*` of a folder, or splits."""
-    parts: dict[str, list[list[str]]] = {}
-    for file in sorted(Path(name).glob("[!.]*.*")):
-        if file.is_file() and file.suffix not in OTHER_FILES:
-            try:
-                lines = file.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
-            except (OSError, UnicodeDecodeError) as error:
-                raise PolyprobeError(f"cannot read {file} as text: {one_line(error)}") from error
-            parts.setdefault(file.name.partition(".")[0].casefold(), []).append(lines)
+    parts = _read_files(Path(name)) if Path(name).is_dir() else {}
     parts = parts or _read_dataset(name)
     texts = {}
     for language in languages:
@@ -191,6 +184,18 @@ def _read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
                 f"{language} {len(texts[language]):,}; align its lines"
             )
     return {language: Texts(sentences) for language, sentences in texts.items()}
+
+
+def _read_files(folder: Path) -> dict[str, list[list[str]]]:
+    parts: dict[str, list[list[str]]] = {}
+    for file in sorted(folder.glob("[!.]*.*")):
+        if file.is_file() and file.suffix not in OTHER_FILES:
+            try:
+                lines = file.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
+            except (OSError, UnicodeDecodeError) as error:
+                raise PolyprobeError(f"cannot read {file} as text: {one_line(error)}") from error
+            parts.setdefault(file.name.partition(".")[0].casefold(), []).append(lines)
+    return parts
 
 
 def _read_dataset(name: str) -> dict[str, list[list[str]]]:

@@ -43,14 +43,7 @@ def find_second_answers(split: Split, reference: Split) -> list[bool]:
     """Mark the rows of which a distractor is correct."""
     columns = zip(split.candidates, split.candidate_ids, strict=True)
     ids = [row if len(row) == len(labels) else [""] * len(labels) for labels, row in columns]
-    objects: dict[tuple[str, str], set[str]] = defaultdict(set)  # of relation and subject
-    for row, (relation, subject) in enumerate(zip(split.relation, split.subject_id, strict=True)):
-        answers = (ids[row][index] for index in split.answers[row])
-        for name in {*answers, split.object_id[row]} - {""}:
-            if subject:
-                objects[relation, subject].add(name)
-            if subject and relation in SYMMETRIC:
-                objects[relation, name].add(subject)
+    objects = collect_objects(split, ids)
     right = [  # the labels and the ids of a row's answers
         ({labels[i] for i in answers}, {names[i] for i in answers})
         for labels, names, answers in zip(split.candidates, ids, split.answers, strict=True)
@@ -71,6 +64,25 @@ def find_second_answers(split: Split, reference: Split) -> list[bool]:
         pairs = ((split.candidates[row][i], ids[row][i]) for i in distractors)
         marks.append(any(label in more_labels or name in more_ids for label, name in pairs))
     return marks
+
+
+def collect_objects(split: Split, ids: list[list[str]]) -> dict[tuple[str, str], set[str]]:
+    """Collect the objects of each relation and subject from the rows; all are ids."""
+    objects: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row, (relation, subject) in enumerate(zip(split.relation, split.subject_id, strict=True)):
+        answers = (ids[row][index] for index in split.answers[row])
+        for name in {*answers, split.object_id[row]} - {""}:
+            if subject:
+                objects[relation, subject].add(name)
+            if subject and relation in SYMMETRIC:
+                objects[relation, name].add(subject)
+    return objects
+
+
+def find_duplicate_labels(split: Split, reference: Split) -> list[bool]:
+    """Mark the rows with two equal labels, ignoring case and Unicode composition."""
+    folded = {label: fold(label) for row in split.candidates for label in row}
+    return [len({folded[label] for label in row}) < len(row) for row in split.candidates]
 
 
 def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
@@ -97,9 +109,7 @@ def find_shared_prompts(split: Split, reference: Split) -> list[bool]:
 
 CHECKS = {
     "rows_with_second_answer": Check("second answer", find_second_answers),
-    "rows_with_duplicate_labels": Check(
-        "label twice", lambda of, _: [len({*map(fold, x)}) < len(x) for x in of.candidates]
-    ),
+    "rows_with_duplicate_labels": Check("label twice", find_duplicate_labels),
     "rows_with_invisible_characters": Check(
         "invisible",
         lambda split, _: find_texts(split, lambda text: normalise(text, split.language) != text),

@@ -174,19 +174,25 @@ def report_pairs(
     weights = 1 / (len(sizes) * sizes[codes])
     columns = {name: (weights @ part).tolist() for name, part in parts.items()}
     if options.n_resamples:
-        bounds: list[Any] = []
-        # A few pairs at a time: resamples x groups x pairs must fit into memory.
-        n_groups = 1 if options.groups is None else len(set(options.groups))
-        step = max(1, _TABLE // (options.n_resamples * n_groups))
-        for start in range(0, parts["agreement"].shape[1], step):
-            part = parts["agreement"][:, start : start + step]
-            places = [str(pair) for pair in range(part.shape[1])]
-            figure = mean_of(places, part, np.ones(len(part)), share=True)
-            result = estimate(figure, options, by_group=False)
-            bounds += [result[f"{place}_ci"] for place in places]
+        bounds = bound_pairs(parts["agreement"], options)
         columns = {"agreement": columns["agreement"], "agreement_ci": bounds, **columns}
     rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
     return dict(zip(map("-".join, combinations(names, 2)), rows, strict=True))
+
+
+def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | None]:
+    """Compute the 95% interval of the average of each column, as `intervals.estimate` draws it."""
+    # A few pairs at a time: resamples x groups x pairs must fit into memory.
+    groups = 1 if options.groups is None else len(set(options.groups))
+    step = max(1, _TABLE // ((options.n_resamples or 1) * groups))
+    intervals = []
+    for start in range(0, same.shape[1], step):
+        part = same[:, start : start + step]
+        names = [str(pair) for pair in range(part.shape[1])]
+        figure = mean_of(names, part, np.ones(len(part)), share=True)
+        bounds = estimate(figure, options, by_group=False)
+        intervals += [bounds[f"{name}_ci"] for name in names]
+    return intervals
 
 
 def agreement_per_query(scores: Mapping[str, Scores], choices: bool = False) -> np.ndarray:

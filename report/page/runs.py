@@ -141,13 +141,7 @@ def write_pages(
     drawings = list_drawings(report)
     finding = _make_finding(report, drawings, decoded)
     if output:
-        data: dict[str, Any] = {} if decoded else {"runs": []}
-        # All runs share the budget: a page of many runs is no larger than one of a single run.
-        for (run, results, texts), name in zip(() if decoded else runs, names, strict=False):
-            languages, choice = results["languages"], make_choice(**results.get("subset") or {})
-            answers = read_answers(run, languages, choice)
-            facts = collect_examples(run.settings(), answers, BUDGET // len(runs), texts)
-            data["runs"].append({"name": name, "languages": languages, **facts})
+        data: dict[str, Any] = {} if decoded else {"runs": list_examples(runs, names)}
         if not decoded and parts.Titles.PAIRS in drawings:
             # the least consistent one; if none is defined, the first
             pairs = (part.ranked_pairs for part in report.parts)
@@ -217,6 +211,18 @@ def _check_results(finished: FinishedRun, decoded: bool) -> None:
             f"{run.folder}/results.json has no {', '.join(missing)}, which the report needs; "
             f"{again} again{without}"
         )
+
+
+def list_examples(runs: Sequence[FinishedRun], names: Sequence[str]) -> list[dict[str, Any]]:
+    """List name, languages and examples of each run, for the page's script."""
+    # all runs share the budget, so that a page of many runs is no larger than one of a single run
+    budget, examples = BUDGET // len(runs), []
+    for (run, results, texts), name in zip(runs, names, strict=True):
+        choice = make_choice(**results.get("subset") or {})
+        answers = read_answers(run, results["languages"], choice)
+        facts = collect_examples(run.settings(), answers, budget, texts)
+        examples.append({"name": name, "languages": results["languages"], **facts})
+    return examples
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,14 @@ def join_context(text: str) -> str:
     return text.replace(SENTENCE_START, "")
 
 
+def find_unknown(pieces: Mapping[str, Ids], tokenizer: Any) -> set[str]:
+    """Find the candidates with an unknown token and no other one but boundaries."""
+    unknown = getattr(tokenizer, "unk_token_id", None)  # a chat server has no tokenizer
+    rests = {c: {*ids} - {unknown} for c, ids in pieces.items() if unknown in ids}
+    names = {c: tokenizer.convert_ids_to_tokens([*rest]) for c, rest in rests.items()}
+    return {candidate for candidate, rest in names.items() if {*rest} <= {BOUNDARY}}
+
+
 class Scored(NamedTuple):
     """Scores of a list of queries, in candidate order.
 
@@ -205,11 +213,7 @@ class Scorer(ABC):
         numbers = self.plan(plan, queries)
         if self.tokenizer is not None:  # a chat server has its own
             self.check_inputs(plan)
-        mark = getattr(self.tokenizer, "unk_token_id", None)
-        rests = {c: {*ids} - {mark} for c, ids in queries.pieces.items() if mark in ids}
-        # Candidates with an unknown token and no other one but boundaries.
-        names = {c: self.tokenizer.convert_ids_to_tokens([*x]) for c, x in rests.items()}
-        lost = {c for c, of_candidate in names.items() if {*of_candidate} <= {BOUNDARY}}
+        lost = find_unknown(queries.pieces, self.tokenizer)
         rows = enumerate(candidates) if lost else ()
         unknown = [(q, k) for q, row in rows for k, c in enumerate(row) if c in lost]
         return Prepared(plan, numbers, candidates, unknown)

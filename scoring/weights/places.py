@@ -211,22 +211,25 @@ def _find_base(adapter: Place, revision: str | None) -> Place:
 def check_files(places: Iterable[Place]) -> None:
     """Refuse absurd numbers in the configuration, and weights or tokenizers outside the folder."""
     for place in places:
-        problem, file = "", None if place.gguf else place.file("config.json")
-        # Of the Hub some of the weights may be here.
-        layers, size = _measure(Path(place.path).glob("*.safetensors") if place.local else ())
-        for name, value in _list_numbers(read_object(file)):
-            limit = layers if LAYERS.search(name) else size if SIZES.search(name) else value
-            if value > limit:
-                bound = f"its weights can have {limit} at most"
-                problem = f"{name} in its config.json is {value}, {bound}"
-        hashed = {*list_model_files(Path(place.path))} if place.local else set()
-        for name, path in _list_named(Path(place.path)) if place.local else ():
-            if path not in hashed:
-                problem = f"{name} names {quote(str(path))}, which its revision does not cover"
-        if problem:
+        if problem := _find_problem(place):
             raise PolyprobeError(
                 f"cannot load the model in {place.name}: {problem}; correct the files"
             )
+
+
+def _find_problem(place: Place) -> str:
+    problem, file = "", None if place.gguf else place.file("config.json")
+    # Of the Hub some of the weights may be here.
+    layers, size = _measure(Path(place.path).glob("*.safetensors") if place.local else ())
+    for name, value in _list_numbers(read_object(file)):
+        limit = layers if LAYERS.search(name) else size if SIZES.search(name) else value
+        if value > limit:
+            problem = f"{name} in its config.json is {value}, its weights can have {limit} at most"
+    hashed = {*list_model_files(Path(place.path))} if place.local else set()
+    for name, path in _list_named(Path(place.path)) if place.local else ():
+        if path not in hashed:
+            problem = f"{name} names {quote(str(path))}, which its revision does not cover"
+    return problem
 
 
 def check_header(place: Place, config: Any) -> None:
@@ -384,17 +387,7 @@ def find_code_files(places: Iterable[Place]) -> Code | None:
             "pinned together; save model and tokenizer with their code in one folder"
         )
     for place, names in modules.values():
-        files: dict[str, Path] = {}
-        while names:
-            name = names.pop()
-            if name not in files:
-                file = place.file(name)
-                if file is None:
-                    text = f"'{place.path}' names code in {name}, which it does not have"
-                    raise PolyprobeError(text)
-                files[name] = file
-                names += [f"{module}.py" for module in get_relative_imports(file)]
-        return Code(place, files)
+        return Code(place, _with_imports(place, names))
     return None
 
 
@@ -410,3 +403,16 @@ def _list_references(place: Place) -> Iterator[str]:
                         "the text FILE.CLASS"
                     )
                 yield reference
+
+
+def _with_imports(place: Place, pending: list[str]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    while pending:
+        name = pending.pop()
+        if name not in files:
+            file = place.file(name)
+            if file is None:
+                raise PolyprobeError(f"'{place.path}' names code in {name}, which it does not have")
+            files[name] = file
+            pending += [f"{module}.py" for module in get_relative_imports(file)]
+    return files
