@@ -1,5 +1,7 @@
 """Measure what an edit, rewards and code-switched sentences do to the consistency of geolm.
 
+Switched sentences are tried on a masked twin of it too.
+
     python -m bench consistency [SEEDS] [CASES]        writes bench/consistency.md
 
 Each seed teaches Greek on the facts of four countries in five; no Greek sentence has the facts of

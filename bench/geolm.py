@@ -91,9 +91,10 @@ def _tokenizer(facts: dict[str, Any], recipe: ModelRecipe) -> PreTrainedTokenize
     """Return a byte-level BPE tokenizer trained on all languages, without unknown tokens."""
     tokenizer = Tokenizer(models.BPE())
     # All 256 bytes are in the alphabet, so that no script is unknown.
-    steps = [pre_tokenizers.Split(" ", "isolated")] * recipe.is_split
-    steps.append(pre_tokenizers.ByteLevel(add_prefix_space=False))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    if recipe.is_split:
+        blanks = pre_tokenizers.Split(" ", "isolated")
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([blanks, tokenizer.pre_tokenizer])
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=recipe.vocabulary,
