@@ -78,7 +78,8 @@ def find_projection(model: Any, layer: int | None) -> tuple[int, Any]:
             raise PolyprobeError(f"--layer {number}: the model's are 0 to {len(layers) - 1}")
         projection, kinds = projections[number], torch.nn.Linear | Conv1D
         if not (isinstance(projection, kinds) and projection.weight.is_floating_point()):
-            text = f"cannot edit a layer of {type(projection)}; load it in full precision, or merge"
+            kind = f"{type(projection).__module__}.{type(projection).__name__}"
+            text = f"cannot edit a layer of type {kind}; load it in full precision, or merge"
             raise PolyprobeError(f"{text} the model with its adapter")
         return number, projection
     raise PolyprobeError(

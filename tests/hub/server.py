@@ -27,11 +27,10 @@ RepoNotFound (401, with a token 404), RevisionNotFound, EntryNotFound. Any other
 request is answered 404 without a code and stored in `HubServer.unknown`, and the fixture fails the
 test."""
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, Thread
@@ -44,16 +43,15 @@ from tests.hub.contents import Store
 from tests.hub.history import Folder, Repository
 from tests.hub.messages import CUTS, UNKNOWN_TOKEN, Answer, Call, Failure, HubError, Request, Token
 from tests.hub.routes import find_route
+from tests.making.serving import KeptConnection, QuietServer
 
 
-class HubServer(ThreadingHTTPServer):
+class HubServer(QuietServer):
     """The server with its repositories, by kind and name, its tokens and the requests so far.
 
     `received` has the paths (of small files) and the SHA-256 (of large files) of the received
     contents.
     """
-
-    daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), HubHandler)
@@ -103,17 +101,10 @@ class HubServer(ThreadingHTTPServer):
         super().server_close()
         self.folder.cleanup()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore broken connections of clients; print other errors."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
 
-
-class HubHandler(BaseHTTPRequestHandler):
+class HubHandler(KeptConnection, BaseHTTPRequestHandler):
     """Receive a request, answer it (one at a time), and send the answer."""
 
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # as in tests/scoring/served/stand_in.py
     server: HubServer
 
     def do_GET(self) -> None:

@@ -27,6 +27,7 @@ from polyprobe.system.sending import (
     open_client,
 )
 from polyprobe.system.text import clean, hide_secrets
+from tests.making.serving import KeptConnection
 
 HOST = "http://127.0.0.1:8000"
 SECRETS = ("sekretUser1", "sekretWord2", "sekretQuery3", "sekretPart4")
@@ -129,10 +130,7 @@ def test_an_invalid_address_does_not_show_its_secrets(begin, secret):
 # Limits: the answer is sent by a real server, as in an attack.
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # as in tests/scoring/served/stand_in.py
-
+class Handler(KeptConnection, BaseHTTPRequestHandler):
     def do_GET(self):
         status, headers, parts = self.server.answers.pop(0)
         self.send_response(status)

@@ -3,7 +3,6 @@
 import json
 import math
 import socket
-import sys
 import threading
 import time
 import zlib
@@ -11,12 +10,13 @@ from collections import Counter
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import lru_cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from importlib.resources import files
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tests.making.serving import KeptConnection, QuietServer
 from tests.making.waiting import PATIENCE
 
 GEOLM = str(files("polyprobe.scoring.embedded") / "geolm")
@@ -60,7 +60,7 @@ def tokenizer():
     return AutoTokenizer.from_pretrained(GEOLM)
 
 
-class StandIn(ThreadingHTTPServer):
+class StandIn(QuietServer):
     """Answers as a dialect does, from the model's own forward, one prompt at a time.
 
     `lies` may hold: no echo, bos, hidden bos, tokenizer, truncated, hidden cut, nan, swapped,
@@ -69,7 +69,6 @@ class StandIn(ThreadingHTTPServer):
     silent (no log-probabilities), silent rows, no usage, no list, locked.
     """
 
-    daemon_threads = True
     allow_reuse_address = True
 
     def __init__(self, dialect="vllm", lies=(), port=0, model=None):
@@ -82,10 +81,6 @@ class StandIn(ThreadingHTTPServer):
         self.shown = 20  # of the most probable tokens, at most
         self.killed_at = None  # number of POST requests after which the server dies
         self.died = threading.Event()
-
-    def handle_error(self, request, client_address):
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
 
     @property
     def url(self):
@@ -132,10 +127,7 @@ class StandIn(ThreadingHTTPServer):
         return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # headers and body are two writes: 40 ms on a kept connection
-
+class Handler(KeptConnection, BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
@@ -314,8 +306,8 @@ class Handler(BaseHTTPRequestHandler):
         if "top" in server.lies:
             forced = row.argmax().item()
         n = min(body["n_probs"], 5 if "top" in server.lies else row.numel())
-        values, best = row.topk(n) if "nan" not in server.lies else (row[[forced]], [forced])
-        pairs = zip(torch.as_tensor(best).tolist(), values.tolist(), strict=True)
+        best = row.topk(n).indices if "nan" not in server.lies else torch.tensor([forced])
+        pairs = zip(best.tolist(), row[best].tolist(), strict=True)
         tops = [{"id": token, "logprob": value} for token, value in pairs]
         step = {"id": forced, "logprob": row[forced].item(), "top_logprobs": tops}
         whole = "�" not in tokenizer().decode([forced])
