@@ -60,7 +60,7 @@ def read_names(
         names.setdefault(fact, []).extend(forms)
     facts = {*next(iter(tables.values()))["fact_id"].to_pylist()}
     if rest or {*tables} == {split} or facts.isdisjoint(names):
-        text = "expected one language, not the only one of the run, that has names of its facts"
+        text = "expected one further language that has names of the run's facts"
         raise PolyprobeError(f"{option}: {text}")
     if n := len(facts - {*names}):
         report(f"{option}: {n:,} of {len(facts):,} facts have no name in it")

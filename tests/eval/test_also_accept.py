@@ -160,7 +160,7 @@ def test_names_that_cannot_change_a_figure_are_refused(model, runs, tmp_path):
     apart = {"ru": {"ru": made["ru"]}, "en": {"en": strange}}
     apart = str(write_dataset(tmp_path / "apart", apart, default="ru"))
     facts = str(runs / "facts")
-    one = "expected one language, not the only one of the run, that has names of its facts"
+    one = "expected one further language that has names of the run's facts"
     for dataset, config, text, fault in [
         (facts, None, "ru", f"--also-accept ru: {one}"),
         (facts, None, "en,ru", f"--also-accept en,ru: {one}"),
