@@ -11,7 +11,9 @@ from polyprobe.builder.sources.bmlama import NAMES, list_paths, list_replacement
 from polyprobe.system.download import read_files
 from polyprobe.system.files import read_table_rows, read_toml
 
-FILES = ("templates.toml", "uninflected.toml", "uninflected_53.toml")
+FILES = ("templates.toml", "uninflected.toml", "uninflected_53.toml", "sentences_53.toml")
+# The languages whose sentences of 53-repaired are read; three of them are those of 17 as well.
+READ = {"de", "pt", "sv", "it", "nl", "pl", "da", "id", "fr", "es", "cs", "ro"}
 OURS = list_replacements("53")
 ENTRIES = [
     (relation, language, sentence)
@@ -115,12 +117,16 @@ def test_relations_and_languages_are_known():
         assert list(sentences) == sorted(sentences)
 
 
-def test_two_of_chinese_are_replaced_in_53_alone():
-    in_17 = list_replacements("17")
-    for relation in ("P36", "P1376"):
-        assert OURS[relation].keys() - in_17[relation].keys() == {"zh"}
-        assert in_17[relation].items() <= OURS[relation].items()
-    assert {r: s for r, s in in_17.items() if OURS[r] != s}.keys() == {"P36", "P1376"}
+def test_17_has_none_of_the_sentences_of_53():
+    in_17, of_53 = list_replacements("17"), list_tables(FILES[-1])
+    assert set(of_53) == READ | {"zh"}
+    assert set(of_53["zh"]) == {"P36", "P1376"}
+    for language, sentences in of_53.items():
+        for relation, sentence in sentences.items():
+            assert OURS[relation][language] == sentence != in_17.get(relation, {}).get(language)
+    for relation, table in OURS.items():
+        for language in table.keys() - {x for x in of_53 if relation in of_53[x]}:
+            assert in_17[relation][language] == table[language]
 
 
 def test_entries_are_in_languages_with_rows():
@@ -154,25 +160,43 @@ def test_no_sentence_serves_two_relations():
 
 
 def list_tables(name):
-    """Return the tables of a file for both configurations."""
-    tables = read_toml(bmlama_files.__package__, name)
-    return {key: table for key, table in tables.items() if key != "53"}
+    """Return the tables of a file, by relation in the first file and by language in the others."""
+    return read_toml(bmlama_files.__package__, name)
 
 
-def test_no_template_is_in_two_files():
-    by_relation, of_17, of_53 = map(list_tables, FILES)
-    assert set(of_17) == set(bmlama_files.list_paths("17"))
-    assert set(of_53) <= set(bmlama_files.list_paths("53")) - set(of_17)
-    for language, sentences in (of_17 | of_53).items():
-        assert not [r for r in sentences if language in by_relation.get(r, {})], language
+def list_keys(name):
+    """Return the pairs of relation and language in a file."""
+    pairs = {(x, y) for x, table in list_tables(name).items() for y in table}
+    return pairs if name == FILES[0] else {(relation, language) for language, relation in pairs}
+
+
+def test_a_template_is_in_one_file_and_53_replaces_those_of_17_alone():
+    in_17, in_53 = map(set, map(list_paths, ("17", "53")))
+    assert set(list_tables(FILES[1])) == in_17
+    assert set(list_tables(FILES[2])) <= in_53 - in_17
+    *common, of_53 = map(list_keys, FILES)
+    assert sum(map(len, common)) == len(set().union(*common))
+    assert {language for _, language in of_53 & set().union(*common)} == READ & in_17
 
 
 def test_the_card_counts_the_replaced_templates(published):
     card = AUDIT.with_name("card.md").read_text(encoding="utf-8")
-    of_both = [sum(map(len, list_tables(name).values())) for name in FILES]
+    *common, of_53 = map(list_keys, FILES)
+    new = of_53.difference(*common)
+    numbers = [*map(len, common), len(new), len(of_53 - new)]
     all_templates = len(set(published["17"]) | set(published["53"]))
-    assert f"Of {all_templates:,} published templates, {sum(of_both)} are replaced" in card
-    assert all(f"{number} " in card for number in of_both)
+    assert f"Of {all_templates:,} published templates, {sum(numbers[:4])} are replaced" in card
+    assert all(f"{number} " in card for number in numbers)
+
+
+def test_no_sentence_of_the_languages_read_is_an_entry(published):
+    """A slot after a colon is an entry; 53-repaired has no rows of P463."""
+    relations = {relation for relation, *_, in_53 in bmlama_files.BLOCKS if in_53} - {"P463"}
+    for language in READ:
+        for relation in relations:
+            [(template, _), *_] = published["53"][relation, language].most_common(1)
+            head = OURS.get(relation, {}).get(language, template).partition("[Y]")[0]
+            assert ":" not in head, (language, relation)
 
 
 def test_ours_differ_from_the_published(published):
@@ -207,14 +231,14 @@ def test_17_and_53_differ_in_chinese_capitals_alone(published):
 
 
 def test_every_entry_replaces_one_published_template(published):
-    """Three templates have another form: a space is missing (ar, el), or [X] is in `compose`."""
+    """Four have another form: a space is missing, [X] is in `compose` (fr) or inflected (de)."""
     deviant = Counter()
     for relation, language, _ in ENTRIES:
         for counts in published.values():
             templates = counts.get((relation, language), Counter()).most_common()
             deviant[relation, language] += sum(rows for _, rows in templates[1:])
         assert any((relation, language) in counts for counts in published.values())
-    assert +deviant == {("P17", "ar"): 1, ("P17", "el"): 1, ("P527", "fr"): 2}
+    assert +deviant == {("P17", "ar"): 1, ("P17", "el"): 1, ("P527", "fr"): 2, ("P36", "de"): 1}
 
 
 @pytest.mark.parametrize(("language", "example"), MISFITS)
