@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from statistics import fmean
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset
 from statsmodels.stats.inter_rater import cohens_kappa
@@ -17,7 +16,12 @@ from polyprobe.builder.build import build_sourced
 from polyprobe.builder.recipes import klar
 from polyprobe.builder.recipes.xfakt import FILES
 from polyprobe.eval import evaluate_model, judge_answers
+from polyprobe.eval.answers import Judges
+from polyprobe.eval.options import JudgeOptions
+from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.protocol import as_asked
+from polyprobe.scoring.options import ANSWER
 from tests.conftest import UPSTREAM
 from tests.metrics.judged import MODELS, is_right, read_judged
 
@@ -29,26 +33,53 @@ RATINGS = ("[1]", "[2]", "[3]")  # right in the language asked, in English, in a
 pytestmark = [pytest.mark.slow, pytest.mark.acceptance]
 
 
+class Jury:
+    """The judges of a dataset, asked as `judge_answers` asks them: no run, no figures."""
+
+    def __init__(self, dataset, **options):
+        splits = load_facts(dataset)
+        asked = as_asked(splits, ANSWER, as_written=True)
+        names = ["relation", "prompt", "answers"]
+        self._rows = {x: table.select(names).to_pylist() for x, table in asked.items()}
+        self._judges = Judges(splits, next(iter(splits)), JudgeOptions(**options))
+
+    def read(self, language, row, answer):
+        """Return the kind of the verdict on the answer to a row, by its number."""
+        return self._judges.read(language, self._rows[language][row], answer).kind
+
+
 @pytest.fixture(scope="module")
-def verdicts(upstream, tmp_path_factory):
+def dataset(upstream, tmp_path_factory):
+    """X-FaKT's questions, built."""
+    folder = tmp_path_factory.mktemp("xfakt")
+    write_questions(folder / "questions", read_judged(MODELS[0]))
+    return str(build_sourced("xfakt", str(folder / "questions"), [], None, folder / "xfakt"))
+
+
+@pytest.fixture(scope="module")
+def verdicts(dataset):
     """From language to (verdict, text of the judge) of all answers, by `judge`."""
-    folder, found = tmp_path_factory.mktemp("xfakt"), defaultdict(list)
+    found, jury = defaultdict(list), Jury(dataset)
     for model in MODELS:
-        judged = read_judged(model)
-        if model == MODELS[0]:
-            write_questions(folder / "questions", judged)
-            build_sourced("xfakt", str(folder / "questions"), [], None, folder / "xfakt")
-        answers = [
-            {"language": language, "row": place, "answer": row["Predicted"]}
-            for language, rows in judged.items()
-            for place, row in enumerate(rows)
-        ]
-        run = folder / model
-        judge_answers(answers, str(folder / "xfakt"), output=run)
-        for language, rows in judged.items():
-            kinds = pq.read_table(run / "scores" / f"{language}.parquet")["verdict"].to_pylist()
+        for language, rows in read_judged(model).items():
+            answers = enumerate(row["Predicted"] for row in rows)
+            kinds = [jury.read(language, *answer) for answer in answers]
             found[language] += zip(kinds, rows, strict=True)
     return found
+
+
+def test_a_run_has_these_verdicts(verdicts, dataset, tmp_path):
+    """The first model's answers, through all of `judge`."""
+    judged = read_judged(MODELS[0])
+    answers = [
+        {"language": language, "row": place, "answer": row["Predicted"]}
+        for language, rows in judged.items()
+        for place, row in enumerate(rows)
+    ]
+    judge_answers(answers, dataset, output=tmp_path / "run")
+    for language, rows in judged.items():
+        kinds = Run(tmp_path / "run").read(language)["verdict"].to_pylist()
+        assert kinds == [kind for kind, _ in verdicts[language][: len(rows)]]
 
 
 def write_questions(folder, judged):
@@ -115,31 +146,20 @@ def questions(upstream):
 
 
 @pytest.fixture(scope="module")
-def flagged(questions, tmp_path_factory):
+def flagged(questions):
     """From the name of a model to its (flag, right by containment, right by names)."""
     if not KLAR.is_file():
         pytest.skip(f"needs the answers, {KLAR}")
-    flagged = {}
+    juries = [Jury(questions, match=match) for match in ("contains", "names")]
+    rows = {fact: row for row, fact in enumerate(questions[ASKED[0]]["fact_id"])}
+    flagged = defaultdict(list)
     with zipfile.ZipFile(KLAR) as archive:
         for name in sorted(archive.namelist()):
-            records = json.loads(archive.read(name))["records"]
-            facts = [f"17:{record['index'] + 1:04d}" for record in records]
-            answers = [
-                {"language": record["language"], "fact_id": fact, "answer": record["pred"]}
-                for record, fact in zip(records, facts, strict=True)
-            ]
-            columns = [[record["correct"] for record in records]]
-            for match in ("contains", "names"):
-                run = Run(tmp_path_factory.mktemp("klar") / match)
-                judge_answers(answers, questions, output=run.folder, match=match)
-                verdicts = {
-                    (language, row["fact_id"]): row["verdict"]
-                    for language in ASKED
-                    for row in run.read(language).to_pylist()
-                }
-                keys = zip([record["language"] for record in records], facts, strict=True)
-                columns.append([verdicts[key] in RIGHT for key in keys])
-            flagged[name] = [*zip(*columns, strict=True)]
+            for record in json.loads(archive.read(name))["records"]:
+                row = rows[f"17:{record['index'] + 1:04d}"]
+                answer = record["language"], row, record["pred"]
+                kinds = [jury.read(*answer) for jury in juries]
+                flagged[name].append((record["correct"], *(kind in RIGHT for kind in kinds)))
     return flagged
 
 
