@@ -22,11 +22,11 @@ from polyprobe.builder.objects.lemmatizers import load_lemmatizer
 from polyprobe.builder.output import folder as disk
 from polyprobe.builder.recipes import list_recipe_configs, load_recipe
 from polyprobe.builder.recipes.requests import SentenceRequest
-from polyprobe.builder.translators import Translation, Translator
+from polyprobe.builder.translators import PairTexts, Translation, Translator
 from polyprobe.schema.columns import SCHEMA, SENTENCES, SLOT, Row
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.files import write_whole
-from polyprobe.system.messages import PolyprobeError, explain_missing_extras
+from polyprobe.system.messages import PolyprobeError, explain_missing_extras, report
 
 Base = dict[str, list[Row]]
 COUNTS = ("asked", "translated", "found", "last", "alone", "kept", "kept_last")
@@ -146,6 +146,9 @@ def translate(request: SentenceRequest, base: Base, translator: Translator) -> d
     source = request.source_language
     rows = base[source]
     inflected = {source: keep_source(rows, source)}
+    parts = (write_texts((source, rows), (x, base[x])) for x in request.languages)
+    if line := translator.forecast(parts):
+        report(line)
     for language in request.languages:
         outcomes = translate_rows((source, rows), (language, base[language]), translator, find)
         inflected[language] = inflect_candidates(base[language], outcomes)
@@ -290,12 +293,8 @@ def translate_rows(
     find: Find,
 ) -> list[Outcome]:
     """Return the outcomes of `source` rows in the `target` language; both are (language, rows)."""
-    pairs = list(zip(source[1], target[1], strict=True))
-    sentences = [fill_prompt(row) for row in source[1]]
-    names = [((x.subject, y.subject), (answer_label(x), answer_label(y))) for x, y in pairs]
-    terms = [dict(filter(all, part)) for part in names]
-    relations = [row.relation for row in source[1]]
-    answers = translator.translate_each(sentences, source[0], target[0], terms, relations)
+    sentences, *_ = part = write_texts(source, target)
+    answers = translator.translate_each(*part)
     outcomes = [
         read_answer(Outcome(target[0], n, row.fact_id, sentence, "", answer_label(row)), answer)
         for n, (row, sentence, answer) in enumerate(zip(target[1], sentences, answers, strict=True))
@@ -309,9 +308,18 @@ def translate_rows(
             result = lose(outcome, f"no words like {outcome.label!r}")
         else:
             result = outcome._replace(**span._asdict())
-            result = reject_untranslated(result, *pairs[outcome.row])
+            result = reject_untranslated(result, source[1][outcome.row], target[1][outcome.row])
         outcomes[outcome.row] = result
     return outcomes
+
+
+def write_texts(source: tuple[str, Sequence[Row]], target: tuple[str, Sequence[Row]]) -> PairTexts:
+    """Return the sentences of `source` with what a translation into `target` needs."""
+    pairs = zip(source[1], target[1], strict=True)
+    names = [((x.subject, y.subject), (answer_label(x), answer_label(y))) for x, y in pairs]
+    terms = [dict(filter(all, part)) for part in names]
+    sentences, relations = zip(*((fill_prompt(x), x.relation) for x in source[1]), strict=True)
+    return PairTexts(sentences, source[0], target[0], terms, relations)
 
 
 def read_answer(outcome: Outcome, answer: Translation) -> Outcome:

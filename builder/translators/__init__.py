@@ -9,9 +9,9 @@ from polyprobe.system.files import read_toml
 from polyprobe.system.messages import PolyprobeError, explain_missing_extras, refuse_unknown
 from polyprobe.system.options import check_arguments
 
-from .translator import Translation, Translator
+from .translator import PairTexts, Translation, Translator
 
-__all__ = ["TRANSLATORS", "Translation", "Translator", "load_translator", "read_pairs"]
+__all__ = ["TRANSLATORS", "PairTexts", "Translation", "Translator", "load_translator", "read_pairs"]
 
 # Names, also of the modules and as `Translator.name`, and titles.
 TRANSLATORS: dict[str, str] = read_toml(__package__, "translators.toml")

@@ -3,8 +3,9 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
+from math import ceil
 from typing import NamedTuple
 
 from polyprobe.system import sending
@@ -13,6 +14,7 @@ from polyprobe.system.messages import PolyprobeError, explain_missing_extras, tr
 
 Terms = Mapping[str, str]
 """{source label: target label} of the entities in a sentence."""
+SUSPECT = 10  # unchanged texts in a row after which a service is checked
 
 
 class Translation(NamedTuple):
@@ -22,6 +24,16 @@ class Translation(NamedTuple):
     # "", or one line: `empty`, `unchanged` (the text equals the sentence; it is given), `no answer:
     # HTTP 429, 5 times`, `broken answer: no JSON, 5 times`.
     problem: str
+
+
+class PairTexts(NamedTuple):
+    """PairTexts of one pair of languages, with the terms and the relation of each."""
+
+    sentences: Sequence[str]
+    source: str
+    target: str
+    terms: Sequence[Terms] = ()
+    relations: Sequence[str] | None = None
 
 
 class Job(NamedTuple):
@@ -48,6 +60,7 @@ class Translator(ABC):
     per_second: float | None = None  # requests, None without a limit
     timeout: float | None = None  # seconds of a request from first to last byte
     pace: sending.Pace = sending.Pace()  # retries of a failed request
+    can_block: bool = False  # the service may refuse a machine, or return its texts unchanged
     advice: str = ""  # remedy at the end of the message of a run that stops
 
     @abstractmethod
@@ -100,31 +113,46 @@ class Translator(ABC):
         mapping {source label: target label} for each sentence, `relations` its relation.
 
         Raises:
-            PolyprobeError: an unavailable pair, a rejected key or address, several batches in a row
-                without an answer, a store that cannot be written. Texts received are stored.
+            PolyprobeError: an unavailable pair, a rejected key or address, no answer to several
+                batches, a refusal (`can_block`), a store that cannot be written. Texts are stored.
         """
-        mappings = terms or [{}] * len(sentences)
-        engines = {relation: self.of_relation(relation) for relation in relations or ()}
-        if relations is not None and any(engine is not self for engine in engines.values()):
-            for engine in engines.values():
-                engine.check(source, target)
-            texts: dict[int, Translation] = {}
-            for relation, engine in engines.items():
-                rows = [row for row, of in enumerate(relations) if of == relation]
-                part, part_terms = [sentences[row] for row in rows], [mappings[row] for row in rows]
-                translations = engine.translate_each(part, source, target, part_terms)
-                texts |= zip(rows, translations, strict=True)
-            return [texts[row] for row in range(len(sentences))]
-        questions = []
+        answers: dict[int, Translation] = {}
         with explain_missing_extras(f"the translator {self.name}", any_package=True):
-            pair = self.check(source, target)
-            signature = self.sign(*pair)
-            for sentence, names in zip(sentences, mappings, strict=True):
-                relevant = dict(names) if self.uses_terms else {}
-                key = hash_job(signature, *pair, sentence, relevant)
-                questions.append(Job(key, sentence, relevant))
-            answers = sending.run_async(run_jobs(self, questions, pair))
-        return [answers[question.key] for question in questions]
+            part = PairTexts(sentences, source, target, terms, relations)
+            for engine, pair, jobs in self.list_jobs(part):
+                texts = sending.run_async(run_jobs(engine, [*jobs.values()], pair))
+                answers |= {number: texts[job.key] for number, job in jobs.items()}
+        return [answers[number] for number in range(len(sentences))]
+
+    def list_jobs(
+        self, part: PairTexts
+    ) -> list[tuple["Translator", tuple[str, str], dict[int, Job]]]:
+        """List each engine of the sentences, its codes of the pair, and {number: job}."""
+        sentences, source, target, terms, relations = part
+        engines = {name: self.of_relation(name) for name in relations or ()} or {"": self}
+        pairs = {engine: engine.check(source, target) for engine in engines.values()}
+        signatures = {engine: engine.sign(*pair) for engine, pair in pairs.items()}
+        jobs: dict[Translator, dict[int, Job]] = {engine: {} for engine in pairs}
+        names = relations or [""] * len(sentences)
+        rows = zip(sentences, terms or [{}] * len(sentences), names, strict=True)
+        for number, (text, mapping, name) in enumerate(rows):
+            engine, relevant = engines[name], dict(mapping) if self.uses_terms else {}
+            key = hash_job(signatures[engine], *pairs[engine], text, relevant)
+            jobs[engine][number] = Job(key, text, relevant)
+        return [(engine, pair, jobs[engine]) for engine, pair in pairs.items()]
+
+    def forecast(self, parts: Iterable[PairTexts]) -> str:
+        """Describe the requests for sentences without a stored text; "" if there are none."""
+        jobs = [(engine, rows) for part in parts for engine, _, rows in self.list_jobs(part)]
+        keys = [{x.key for x in rows.values() if x.sentence.strip()} for _, rows in jobs]
+        sizes = [len(part) - len(open_translations().find(part)) for part in keys]
+        pairs = zip(sizes, jobs, strict=True)
+        n_requests = sum(ceil(size / engine.batch_size) for size, (engine, _) in pairs)
+        line = f"{self.name}: {sum(sizes):,} sentences to translate, {n_requests:,} requests"
+        if self.per_second:
+            hours = n_requests / self.per_second / 3600
+            line += f", {hours:,.1f} hours at {60 * self.per_second:g} a minute (per_second)"
+        return line if n_requests else ""
 
 
 def hash_job(signature: str, source: str, target: str, sentence: str, terms: Terms) -> bytes:
@@ -133,11 +161,16 @@ def hash_job(signature: str, source: str, target: str, sentence: str, terms: Ter
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).digest()
 
 
+def open_translations() -> ContentStore:
+    """Return the store of translations, by `hash_job`."""
+    return ContentStore(cache_folder() / "translations.sqlite", "translations", seal=b"")
+
+
 async def run_jobs(
     translator: Translator, questions: Sequence[Job], pair: tuple[str, str]
 ) -> dict[bytes, Translation]:
     """Return a translation for each key, from the store where it has one."""
-    store = ContentStore(cache_folder() / "translations.sqlite", "translations", seal=b"")
+    store = open_translations()
     texts = store.find(question.key for question in questions)
     answers = {key: Translation(text.decode(), "") for key, text in texts.items()}
     answers |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
@@ -149,38 +182,67 @@ async def run_jobs(
         next(steps)  # draws the bar
         with closing(steps):  # type: ignore[type-var]
             async with translator.connect():
-                answers |= await _Run(translator, store, pair, steps).work(pending)
+                run = _Run(translator, store, pair, steps)
+                run.sample = next((q for q in questions if q.key in texts), None)
+                answers |= await run.work(pending)
     return answers
 
 
 class _Run:
+    sample: Job | None = None  # a sentence that the service has translated
+    _failed_in_a_row = _unchanged_in_a_row = _total = 0
+
     def __init__(
         self, engine: Translator, store: ContentStore, pair: tuple[str, str], steps: Iterator[int]
     ) -> None:
         self._engine, self._store, self._pair, self._steps = engine, store, pair, steps
         self._requests = sending.Requests(engine.pace, engine.per_second, engine.timeout)
         self._answers: dict[bytes, Translation] = {}
-        self._failed_in_a_row = 0
-        self._total = 0
 
     async def work(self, pending: Sequence[Job]) -> dict[bytes, Translation]:
-        size, self._total = self._engine.batch_size, len(pending)
-        batches = (pending[at : at + size] for at in range(0, len(pending), size))
-        await sending.run_each(self._translate_or_stop, batches, self._engine.concurrency)
+        self._total = len(pending)
+        await self._send(pending)
+        doubtful = [job for job in pending if self._answers[job.key].problem]
+        if self._engine.can_block and doubtful and self.sample:
+            # Only what fails twice, while the service works, is an outcome of the sentence.
+            await self._send(doubtful)
+            await self._check_service()
         return self._answers
+
+    async def _send(self, jobs: Sequence[Job]) -> None:
+        size = self._engine.batch_size
+        batches = (jobs[at : at + size] for at in range(0, len(jobs), size))
+        await sending.run_each(self._translate_or_stop, batches, self._engine.concurrency)
 
     async def _translate_or_stop(self, batch: Sequence[Job]) -> None:
         reason = await self._translate_batch(batch)
         self._failed_in_a_row = self._failed_in_a_row + 1 if reason else 0
         # Waiting longer would not help: the engine is down, or refuses this machine.
         if self._failed_in_a_row >= self._engine.pace.give_up:
-            good = sum(not answer.problem for answer in self._answers.values())
-            advice = f" ({self._engine.advice})" if self._engine.advice else ""
-            raise PolyprobeError(
-                f"{self._engine.name} failed {self._failed_in_a_row} batches in a row "
-                f"({reason}); {good} of {self._total} sentences are translated and stored in "
-                f"{self._store.file}; run the same command again to resume{advice}"
-            )
+            raise self._stop(f"failed {self._failed_in_a_row} batches in a row ({reason})")
+        if self._engine.can_block and self._unchanged_in_a_row >= SUSPECT:
+            await self._check_service()
+
+    async def _check_service(self) -> None:
+        """Stop if a sentence that was translated before comes back unchanged, or not at all."""
+        reason = "sentences come back unchanged"
+        if job := self.sample:
+            try:
+                [text] = await self._requests.send(lambda: self._ask([job]))
+                if not check_text(job.sentence, text).problem:
+                    self._unchanged_in_a_row = 0
+                    return
+            except (sending.NoAnswerError, sending.BrokenAnswerError) as error:
+                reason = str(error)
+        raise self._stop(f"refuses this machine ({reason})")
+
+    def _stop(self, what: str) -> PolyprobeError:
+        good = sum(not answer.problem for answer in self._answers.values())
+        advice = f" ({self._engine.advice})" if self._engine.advice else ""
+        return PolyprobeError(
+            f"{self._engine.name} {what}; {good} of {self._total} sentences are translated and "
+            f"stored in {self._store.file}; run the same command again to resume{advice}"
+        )
 
     async def _translate_batch(self, batch: Sequence[Job]) -> str:
         """Return why all sentences of a batch failed, "" if one succeeded."""
@@ -188,6 +250,8 @@ class _Run:
         try:
             texts = await self._requests.send(lambda: self._ask(batch))
         except sending.NoAnswerError as error:
+            if self._engine.can_block and isinstance(error, sending.BusyError):
+                raise self._stop(f"refuses this machine ({error})") from None
             reason = f"no answer: {error}"
         except (sending.BrokenAnswerError, sending.WrongNumberError) as error:
             if len(batch) > 1:
@@ -202,6 +266,9 @@ class _Run:
             answers = {q.key: check_text(q.sentence, text) for q, text in pairs}
         if good := {key: each.text.encode() for key, each in answers.items() if not each.problem}:
             self._store.add(good)
+            self.sample = self.sample or next(job for job in batch if job.key in good)
+        same = any(answer.problem == "unchanged" for answer in answers.values())
+        self._unchanged_in_a_row = self._unchanged_in_a_row + 1 if same else 0
         self._answers |= answers
         for _ in answers:
             next(self._steps, None)
@@ -221,6 +288,5 @@ def check_text(sentence: str, text: str) -> Translation:
     Translation(text='Oslo is in Norway.', problem='unchanged')
     """
     text = text.strip()
-    if not text:
-        return Translation("", "empty")
-    return Translation(text, "unchanged" if text == sentence.strip() else "")
+    same = "unchanged" if text == sentence.strip() else ""
+    return Translation(text, same if text else "empty")

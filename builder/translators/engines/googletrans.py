@@ -26,9 +26,11 @@ class Googletrans(Translator):
     """Google's free web service. It has no version: a sentence's translation may change."""
 
     name = "googletrans"
-    per_second = 4.0
+    per_second = 1 / 3  # what users report as safe: 20 a minute (py-googletrans, issue 277)
     timeout = 20.0
-    advice = "Google limits requests per machine: wait, or give a lower per_second"
+    pace = sending.Pace(first_wait=4.0, longest_wait=600.0, busy_tries=9)  # 429: 17 minutes
+    can_block = True
+    advice = "Google limits requests per machine: wait until tomorrow, or give a lower per_second"
 
     def __init__(self, *, base_url: str = SERVICE) -> None:
         import googletrans  # noqa: F401 - fail early if it is missing

@@ -137,3 +137,7 @@ def read_outcomes(folder, **wanted):
     table = pq.read_table(folder / "sentences" / "default-sentence.parquet")
     assert table.schema.equals(OUTCOMES)
     return [r for r in table.to_pylist() if all(r[key] == wanted[key] for key in wanted)]
+
+
+def snapshot(folder) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}

@@ -36,12 +36,9 @@ from tests.builder.sentences.phrases import (
     phrasebook,
     read,
     read_outcomes,
+    snapshot,
 )
 from tests.builder.tiny_facts import CAPITALS, serve
-
-
-def snapshot(folder) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def test_the_object_is_cut_out_of_the_translation(tiny):

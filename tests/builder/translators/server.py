@@ -27,6 +27,7 @@ class Server(ThreadingHTTPServer):
         self.sentences, self.bodies, self.pairs, self.paths = [], [], [], []
         self.seen, self.closing = threading.Condition(), threading.Event()
         self.code = "no"  # of errors, in OpenAI's way
+        self.echoes = set()  # sentences that always come back unchanged
         self.chat = None  # answer of a language model, if it is not one of the kinds
 
     @property
@@ -74,6 +75,7 @@ class Handler(BaseHTTPRequestHandler):
         with server.seen:
             server.sentences.append(sentence)
             kind = server.plan.popleft() if server.plan else server.always
+            kind = "unchanged" if sentence in server.echoes else kind
             server.seen.notify_all()
         if kind == "slow":
             server.closing.wait(PATIENCE)
