@@ -14,7 +14,7 @@ from polyprobe.analysis.figures.facts import ScoredFacts, read_scored
 from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE, LANGUAGE, SEPARATE, RunFigure
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.parts import list_rows, pick_facts
-from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, mark_predictions
+from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, read_predictions
 from polyprobe.analysis.figures.units import link_donors, read_clusters, resolve_clusters
 from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct_values
@@ -22,9 +22,7 @@ from polyprobe.metrics.shared.intervals import NO_SHARES, Figure, add_mean, divi
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.columns import key_rows
 from polyprobe.schema.run.folder import Run, compare_settings, describe_differing, name_runs
-from polyprobe.schema.run.protocol import choose_again
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
-from polyprobe.scoring.options import is_normalised
 from polyprobe.system.messages import PolyprobeError, track
 from polyprobe.system.options import check_arguments
 
@@ -337,20 +335,18 @@ def _measure_predictions(
     runs: tuple[Run, Run], tables: Pair, options: MetricOptions, test: Mapping[str, Any]
 ) -> tuple[Figures, Decodings]:
     """Measure free predictions with the winners of the options, and compare them by fact."""
-    norm, limit = options.length_norm, options.max_masks
-    first, second = (
-        choose_again(side, norm, limit, is_normalised(run.settings().scoring), run.folder)
-        for run, side in zip(runs, tables, strict=True)
-    )
-    marks = (mark_predictions(first), mark_predictions(second))
-    for language in first:
+    sides = zip(runs, tables, strict=True)
+    first, second = (read_predictions(*side, options) for side in sides)
+    marks = (first.right, second.right)
+    for language in first.languages:
         # A fact that either was not asked counts in neither.
         blank = np.isnan(marks[0][language] + marks[1][language])
         for side in marks:
             side[language][blank] = np.nan
-    decodings = compare_decodings((first, second), marks, test.get("correction", "holm"))
+    correction = test.get("correction", "holm")
+    decodings = compare_decodings((first.tables, second.tables), marks, correction)
     kernels = {"accuracy": mark_accuracy}
-    if len(first) > 1:
+    if len(first.languages) > 1:
         kernels["coverlap"] = find_overlaps
 
     def mark(name: str) -> Both:

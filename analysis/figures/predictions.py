@@ -1,6 +1,7 @@
 """Compute the results of free predictions (X-FACTR), also of fillings that did not win."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,12 @@ class PredictedFacts:
         self.right = mark_predictions(tables)
         # Numbers of the facts that were asked, and columns of these facts.
         self.places = {x: np.flatnonzero(~np.isnan(marks)) for x, marks in self.right.items()}
-        self.rows = {
-            x: table.select(_COLUMNS).take(self.places[x]).to_pydict()
-            for x, table in tables.items()
-        }
+
+    @cached_property
+    def rows(self) -> dict[str, dict[str, list[Any]]]:
+        """List the columns of the facts that were asked, by language."""
+        places = self.places.items()
+        return {x: self.tables[x].select(_COLUMNS).take(y).to_pydict() for x, y in places}
 
     def split(self, language: str) -> dict[str, np.ndarray]:
         """Mark all facts that were asked, those with an answer of a single token, and others."""
@@ -49,10 +52,11 @@ def read_predictions(
     run: Run, tables: Mapping[str, pa.Table], options: FillingOptions
 ) -> PredictedFacts:
     """Read rows of a run's predictions, with the winners of the options."""
-    normalised = is_normalised(run.settings().scoring)
-    norm = normalised if options.length_norm is None else options.length_norm
-    tables = choose_again(tables, options.length_norm, options.max_masks, normalised, run.folder)
-    return PredictedFacts(tables, norm)
+    norm, max_masks = options.length_norm, options.max_masks
+    length_norm = is_normalised(run.settings().scoring) if norm is None else norm
+    if (norm, max_masks) != (None, None):
+        tables = choose_again(tables, length_norm, max_masks, run.folder)
+    return PredictedFacts(tables, length_norm)
 
 
 def summarize_predictions(facts: PredictedFacts, units: Units) -> dict[str, Any]:

@@ -302,20 +302,13 @@ def find_winner(log_c: Sequence[Sequence[float]], length_norm: bool) -> int:
 
 
 def choose_again(
-    tables: Mapping[str, pa.Table],
-    length_norm: bool | None,
-    max_masks: int | None,
-    normalised: bool,
-    folder: object,
+    tables: Mapping[str, pa.Table], length_norm: bool, max_masks: int | None, folder: object
 ) -> dict[str, pa.Table]:
     """Choose again among the fillings of predictions by language.
 
-    `length_norm` compares by the mean of log c, not by the sum; None: as the run did, which
-    `normalised` tells. `max_masks` takes only fillings of at most so many masks; None: all.
+    `length_norm` compares by the mean of log c, not by the sum; `max_masks` takes only fillings of
+    at most so many masks; None: all.
     """
-    if length_norm is None and max_masks is None:
-        return dict(tables)
-    norm = normalised if length_norm is None else length_norm
     for language, table in tables.items():
         longest = count_masks(table)
         if longest and max_masks is not None and max_masks > longest:
@@ -324,7 +317,7 @@ def choose_again(
                 f"{longest} masks at most; choose at most {longest}, or evaluate into another "
                 "--output"
             )
-    return {x: _replace_winners(table, norm, max_masks) for x, table in tables.items()}
+    return {x: _replace_winners(table, length_norm, max_masks) for x, table in tables.items()}
 
 
 def count_masks(table: pa.Table) -> int:

@@ -263,7 +263,7 @@ def test_a_language_in_which_nothing_was_asked():
     assert found["oracle_length"]["zh"]["all"] is None
     assert found["by_masks"]["zh"] == {"all": [], "single": [], "multi": []}
     assert (found["n_masks"]["zh"], found["calibration"]["zh"]["ece"]) == ([], None)
-    again = choose_again(tables, True, 2, False, "run")
+    again = choose_again(tables, True, 2, "run")
     assert again["zh"]["prediction"].to_pylist() == [None]
 
 
