@@ -13,7 +13,7 @@ from polyprobe.metrics.inflection_delta.formulas import rank_delta
 from polyprobe.metrics.joint.significance import Averages, compare_averages, swap_averages
 from polyprobe.metrics.pictures.picture import Quartiles
 from polyprobe.metrics.recall_at_k.formulas import expected_rank, find_standing, recall_probability
-from polyprobe.metrics.shared.intervals import Ratio
+from polyprobe.metrics.shared.intervals import Ratio, divide_by, index_labels, sum_by
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.columns import SLOT, key_rows, place_rows, split_fact
 from polyprobe.schema.run.folder import Run, load_again
@@ -281,13 +281,15 @@ def split_by_relation(
     relations: Sequence[str], values: Mapping[str, np.ndarray], languages: Sequence[str]
 ) -> dict[str, ByRelation]:
     """Average the changes [rows, L] of each language over each relation; NaN where not known."""
-    names = list(dict.fromkeys(relations))
-    marks = np.array([[relation == name for relation in relations] for name in names])
-    counts = dict(zip(names, marks.sum(axis=1).tolist(), strict=True))
+    names, codes = index_labels(relations, len(relations), "relations")
+    counts = dict(zip(map(str, names), np.bincount(codes).tolist(), strict=True))
+    means = {}
+    for name, table in values.items():
+        defined = ~np.isnan(table)
+        totals = sum_by(codes, np.where(defined, table, 0))
+        means[name] = divide_by(totals, sum_by(codes, defined.astype(float)))
     return {
-        language: _summarize(
-            counts, {x: _average(table[:, place], marks) for x, table in values.items()}
-        )
+        language: _summarize(counts, {x: table[:, place] for x, table in means.items()})
         for place, language in enumerate(languages)
     }
 
@@ -306,14 +308,6 @@ def _summarize(counts: dict[str, int], columns: Mapping[str, np.ndarray]) -> ByR
         x: compute_pearson(columns[RECALL], y) for x, y in columns.items() if x != RECALL
     }
     return ByRelation(counts, figures, means, correlations)
-
-
-def _average(column: np.ndarray, marks: np.ndarray) -> np.ndarray:
-    """Average the defined values of each relation [relations]; NaN without any."""
-    defined = ~np.isnan(column)
-    n = (marks & defined).sum(axis=1)
-    totals = (marks * np.where(defined, column, 0)).sum(axis=1)
-    return np.divide(totals, n, out=np.full(len(marks), np.nan), where=n > 0)
 
 
 def compute_pearson(first: np.ndarray, second: np.ndarray) -> Pearson:
