@@ -232,26 +232,20 @@ def summarize_counted(
     undefined value: the group then appears in the results, and the macro average can count it as 0
     or skip it. `n_queries` of a group is the number of those that count.
     """
-    from polyprobe.metrics.shared.intervals import share, summarize  # here: it imports scipy
+    # here: it imports scipy
+    from polyprobe.metrics.shared.intervals import index_labels, share, summarize
 
     for name in ("groups", "clusters"):
         if options.get(name) is not None:
             check_length(options[name], len(mask), name)
-    groups = options.get("groups")
-    labels = [None] * len(mask) if groups is None else groups
-    sizes: dict[Hashable, int] = dict.fromkeys(labels, 0)
-    for counts, label in zip(mask, labels, strict=True):
-        sizes[label] += bool(counts)
-    without, places = {label for label, n in sizes.items() if not n}, []
-    for place, (counts, label) in enumerate(zip(mask, labels, strict=True)):
-        if counts or label in without:
-            places.append(place)
-            without.discard(label)
+    names, codes = index_labels(options.get("groups"), len(mask), "groups")
+    starts, sizes = np.unique(codes, return_index=True)[1], np.bincount(codes, mask)
+    places = sorted({*np.flatnonzero(mask).tolist(), *starts[sizes == 0].tolist()})
     options |= {name: take(options.get(name), places) for name in ("groups", "clusters")}
     parts = {name: share(np.where(mask, x, np.nan)[places]) for name, x in measures.items()}
     result = summarize(parts, **options)
-    for label, figures in result.get("by_group", {}).items():
-        figures["n_queries"] = sizes[label]
+    for name, figures in result.get("by_group", {}).items():
+        figures["n_queries"] = int(sizes[names.index(name)])
     return result
 
 
