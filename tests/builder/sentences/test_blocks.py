@@ -95,7 +95,7 @@ def test_what_is_unchanged_twice_while_the_service_works_is_an_outcome(rows, ser
         f"The seat of state {number} is {source[number % 4].answer_forms[0]}."
         for number in range(N_ROWS)
     ]
-    server.echoes = {*sentences[8:]}
+    server.texts = {sentence: sentence for sentence in sentences[8:]}
     _, notes = translate(rows, server)
     assert ("hu", "unchanged", 16) in notes.lost.rows()
     before = snapshot(rows)

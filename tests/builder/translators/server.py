@@ -27,7 +27,7 @@ class Server(ThreadingHTTPServer):
         self.sentences, self.bodies, self.pairs, self.paths = [], [], [], []
         self.seen, self.closing = threading.Condition(), threading.Event()
         self.code = "no"  # of errors, in OpenAI's way
-        self.echoes = set()  # sentences that always come back unchanged
+        self.texts = {}  # {sentence: answer of the kind fine}; of others their capitals
         self.chat = None  # answer of a language model, if it is not one of the kinds
 
     @property
@@ -75,12 +75,13 @@ class Handler(BaseHTTPRequestHandler):
         with server.seen:
             server.sentences.append(sentence)
             kind = server.plan.popleft() if server.plan else server.always
-            kind = "unchanged" if sentence in server.echoes else kind
             server.seen.notify_all()
         if kind == "slow":
             server.closing.wait(PATIENCE)
         status, _, later = kind.partition(" ") if kind[0].isdecimal() else ("200", "", "")
-        text = {"empty": "", "unchanged": sentence}.get(kind, sentence.upper())
+        text = {"empty": "", "unchanged": sentence}.get(
+            kind, server.texts.get(sentence, sentence.upper())
+        )
         body = json.dumps(wrap(text) if status == "200" else self.explain()).encode()
         if kind == "error":
             body = json.dumps({"error": "quota"}).encode()

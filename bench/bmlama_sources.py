@@ -1,0 +1,160 @@
+"""Count the published facts of BMLAMA that `build balanced` finds in other sources, and why not.
+
+Run `python -m bench bmlama_sources [MIRROR]`; MIRROR is a folder with the archives (default:
+download). It prints the tables and writes them to bench/bmlama_sources.md.
+
+BMLAMA was made of X-FACTR and mLAMA. mLAMA's own archive is read if MIRROR holds it, or if all
+archives are downloaded. mParaRel has the same facts of LAMA as mLAMA, with labels of its own.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from polyprobe.builder.recipes.balanced.material import LABELLED, Material, gather, has_wording
+from polyprobe.builder.recipes.requests import BalancedRequest
+from polyprobe.builder.sources import bmlama
+
+SOURCES = ("xfactr", "mpararel", "xfactr,mpararel", "mlama", "xfactr,mlama")
+ARCHIVE = "mlama1.1.zip"
+HIT = "complete in every language"
+REASONS = (
+    HIT,
+    "published row has no Wikidata ids",
+    "relation not in the source",
+    "subject not in the relation",
+    "object not with this subject",
+    "no label in a language",
+    "no template in a language",
+)
+HEADS = ("published", "complete", "no ids", "no relation", "no subject", "no object", "no label",
+         "no template")  # fmt: skip
+
+
+def main(argv: Sequence[str] = ()) -> None:
+    """Read each choice of sources once, compare both configurations, write the page."""
+    mirror = Path(argv[0]) if argv else None
+    linked = bmlama.read_linked(mirror)
+    results = {}
+    for source in SOURCES:
+        if "mlama" in source and mirror and not (mirror / ARCHIVE).is_file():
+            continue
+        material = gather(BalancedRequest(source), mirror)
+        for config, part in linked.items():
+            languages = [name.replace("_", "-") for name in part.rows]
+            missing = count_missing_labels(part.queries, material, languages)
+            results[config, source] = explain(part.queries, material, languages), missing
+    text = write_page({config: part.queries for config, part in linked.items()}, results)
+    print(text)
+    Path(__file__).with_suffix(".md").write_text(text, encoding="utf-8")
+
+
+def explain(
+    queries: Sequence[bmlama.PublishedQuery], material: Material, languages: Sequence[str]
+) -> list[str]:
+    """Return for each published row why it is not in a set of the languages, or HIT."""
+    facts = material.coverage.facts
+    relations = {*facts["relation"]}
+    subjects = {*facts.select("relation", "subject_id").iter_rows()}
+    has_label, has_text = (
+        dict(zip(facts.iter_rows(), marks, strict=True)) for marks in mark(material, languages)
+    )
+    reasons = []
+    for query in queries:
+        fact = (query.relation, query.subject_id, query.answer)
+        checks = (
+            bool(query.subject_id),
+            query.relation in relations,
+            fact[:2] in subjects,
+            fact in has_label,
+            has_label.get(fact),
+            has_text.get(fact),
+        )
+        first = next((place for place, good in enumerate(checks) if not good), None)
+        reasons.append(HIT if first is None else REASONS[first + 1])
+    return reasons
+
+
+def mark(material: Material, languages: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether each fact has labels, and labels and a sentence, in all the languages."""
+    if {*languages} - {*material.coverage.languages}:
+        none = np.zeros(material.coverage.facts.height, dtype=bool)
+        return none, none
+    layers = material.coverage.within(languages)
+    return layers[LABELLED], has_wording(layers)
+
+
+def count_missing_labels(
+    queries: Sequence[bmlama.PublishedQuery], material: Material, languages: Sequence[str]
+) -> Counter[str]:
+    """Count, by language, the published facts of the source without labels there."""
+    published = {(query.relation, query.subject_id, query.answer) for query in queries}
+    rows = [number for number, fact in enumerate(material.coverage.facts.iter_rows())
+            if fact in published]  # fmt: skip
+    return Counter(
+        {language: len(rows) - int(mark(material, [language])[0][rows].sum())
+         for language in languages}
+    )  # fmt: skip
+
+
+def write_page(
+    published: dict[str, list[bmlama.PublishedQuery]],
+    results: dict[tuple[str, str], tuple[list[str], Counter[str]]],
+) -> str:
+    """Return the page: totals by reason, languages without labels, and relations."""
+    absent = ", ".join(x for x in SOURCES if ("17", x) not in results)
+    lines = [
+        "# The published facts of BMLAMA in its sources",
+        "",
+        "`python -m bench bmlama_sources MIRROR` counts the published rows of BMLAMA-17 and "
+        "BMLAMA-53 whose fact `polyprobe build balanced --source SOURCES --languages …` finds, "
+        "with all languages of the configuration. Facts are compared by relation and Wikidata "
+        "ids. A row has the first reason that applies. Complete facts are in the set, except "
+        "those without a distractor.",
+        "",
+        "The published rows have no ids: they are linked through mParaRel "
+        "(`builder/sources/bmlama`), so that the ids of linked rows are in mParaRel by nature. "
+        "For the labels, and for X-FACTR, there is no such advantage.",
+        "",
+        "The paper keeps the queries whose prompt and candidates exist in every language. It "
+        "states neither a number of candidates nor a seed. `build balanced` applies the same "
+        "rule: every candidate has a label in every language; `--candidates` and `--seed` are "
+        "options.",
+    ]
+    if absent:
+        lines += ["", f"Not measured here, for want of {ARCHIVE} in the mirror: {absent}."]
+    for config, queries in published.items():
+        names = [source for part, source in results if part == config]
+        counts = {name: Counter(results[config, name][0]) for name in names}
+        lines += ["", f"## BMLAMA-{config}: {len(queries):,} rows", ""]
+        lines += tabulate(
+            ("", *names),
+            [(reason, *(counts[name][reason] for name in names)) for reason in REASONS],
+        )
+        lines += ["", "Published facts of the source without labels, by language:", ""]
+        lines += [f"- {name}: {write_counts(results[config, name][1])}" for name in names]
+        totals = Counter(query.relation for query in queries)
+        relations = [query.relation for query in queries]
+        for name in (names[0], names[-1]):
+            lines += ["", f"By relation, `--source {name}`:", ""]
+            pairs = Counter(zip(relations, results[config, name][0], strict=True))
+            rows = [
+                (x, totals[x], *(pairs[x, reason] for reason in REASONS))
+                for x in sorted(totals, key=lambda name: int(name[1:]))
+            ]
+            lines += tabulate(("relation", *HEADS), rows)
+    return "\n".join([*lines, ""])
+
+
+def write_counts(counts: Counter[str]) -> str:
+    """Return the five languages with the most, and their counts."""
+    return ", ".join(f"{name} {count:,}" for name, count in counts.most_common(5) if count)
+
+
+def tabulate(head: Sequence[str], rows: Sequence[tuple[str | int, ...]]) -> list[str]:
+    """Return a Markdown table with numbers aligned to the right."""
+    cells = [[f"{x:,}" if isinstance(x, int) else x for x in row] for row in rows]
+    rule = f"| --- |{' ---: |' * (len(head) - 1)}"
+    return [f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(row)} |" for row in cells)]
