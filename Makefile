@@ -3,6 +3,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --constraint constraints.txt
 
+# Images of Python often set it; each process would then compile our modules and tests again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test acceptance check lint format docs harness servers bench clean
 
 $(BIN)/python:

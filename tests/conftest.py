@@ -1,5 +1,6 @@
 """Shared by all tests; the environment is set before any client of the Hub is imported."""
 
+import gc
 import os
 import tempfile
 from collections import Counter
@@ -43,6 +44,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "upstream" in fixtures:
             item.add_marker(pytest.mark.upstream)
     items.sort(key=lambda item: (-slow[item.path], item.path))
+
+
+def pytest_collection_finish() -> None:
+    """Take what is imported out of later searches for garbage: a tenth of the suite's time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -182,7 +182,9 @@ def test_power_is_that_of_simulated_pairs():
 @pytest.mark.slow
 @pytest.mark.acceptance
 def test_rates_of_alarms_in_simulated_pairs():
-    none, margin, twice = (find_rates(loss) for loss in (0.0, MARGIN, 2 * MARGIN))
+    """The bounds are three standard errors from the true rates; bench/gate.md has more pairs."""
+    rates = {0.0: 1000, MARGIN: 2000, 2 * MARGIN: 1000}
+    none, margin, twice = (find_rates(loss, pairs) for loss, pairs in rates.items())
     assert none[0] <= 0.01
     assert 0.035 <= margin[0] <= 0.065
     assert twice[0] >= 0.9

@@ -124,10 +124,25 @@ DELTAS = {"ru": 5.80, "ru-sentence": 8.59, "ru-chatgpt": 7.54,
 
 
 @pytest.fixture(scope="module")
-def rows(upstream):
-    """{configuration: rows}, from the real archive."""
+def whole(upstream, tmp_path_factory):
+    """The folder built from the real archive, and {configuration: rows} as they were written."""
     make_questions.cache_clear()
-    return {config: next(iter(build(config, upstream).values())) for config in CONFIGS}
+    made = {}
+
+    def watch(config, mirror):
+        tables = build(config, mirror)
+        [made[config]] = tables.values()
+        return tables
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fluent_mlama_pools, "build", watch)
+        folder = tmp_path_factory.mktemp("whole") / "fluent-mlama"
+        return build_dataset("fluent-mlama", (), upstream, folder), made
+
+
+@pytest.fixture(scope="module")
+def rows(whole):
+    return whole[1]
 
 
 @pytest.fixture(scope="module")
@@ -326,6 +341,7 @@ def test_the_place_of_the_right_answer_tells_nothing(rows, language):
 
 
 @pytest.mark.acceptance
-def test_the_committed_card_is_the_generated_one(upstream, tmp_path):
-    folder = build_dataset("fluent-mlama", (), upstream, tmp_path / "fluent-mlama")
+def test_the_committed_card_is_the_generated_one(whole):
+    folder, made = whole
+    assert [*made] == [*CONFIGS]
     assert CARD.read_text(encoding="utf-8") == (folder / "README.md").read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ RELATIONS, `is_extracted` and `has_length` are inferred from the paper's release
 """
 
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from polyprobe.builder.facts import Fact
@@ -38,8 +39,8 @@ def make_questions(language: str, mirror: Path | None = None) -> list[tuple[Reco
         pool = sorted(set().union(*map(list_correct_names, part)), key=hash_text)
         for record in filter(has_length, part):
             names = set(list_correct_names(record))
-            distractors = [name for name in pool if name not in names][:N_DISTRACTORS]
-            questions.append((record, distractors))
+            distractors = (name for name in pool if name not in names)
+            questions.append((record, [*islice(distractors, N_DISTRACTORS)]))
     return questions
 
 
