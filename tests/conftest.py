@@ -67,17 +67,21 @@ def upstream() -> Path:
     return UPSTREAM
 
 
-@pytest.fixture(scope="session")
-def bmlama(upstream, tmp_path_factory) -> Path:
-    """BMLAMA with all configurations, built once from the real archive for all workers."""
+def build_once(name: str, upstream: Path, tmp_path_factory) -> Path:
+    """Build a dataset with all configurations from its real archive, once for all workers."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    with FileLock(shared / "built.lock"):
-        folder, done = shared / "built" / "bmlama", shared / "built.done"
+    with FileLock(shared / f"{name}.lock"):
+        folder, done = shared / "built" / name, shared / f"{name}.done"
         if not done.exists():
-            build_dataset("bmlama", (), upstream, folder)
+            build_dataset(name, (), upstream, folder)
             done.touch()
     return folder
+
+
+@pytest.fixture(scope="session")
+def bmlama(upstream, tmp_path_factory) -> Path:
+    return build_once("bmlama", upstream, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

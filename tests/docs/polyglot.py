@@ -2,9 +2,8 @@
 
 import pytest
 
-from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import polyglot as recipe
-from tests.conftest import UPSTREAM
+from tests.conftest import UPSTREAM, build_once
 
 IDS = {"de": ["a", "b", "c", "d", "e"], "en": ["a", "b", "c", "d"], "fr": ["a", "b", "x"]}
 HEAD = ("model", "language", "dataset_id")
@@ -18,7 +17,7 @@ def write_errors(path, *lines, head=HEAD):
 ERRORS = UPSTREAM.parent / "oracles" / "polyglot-or-not-errors.zip"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def built(upstream, tmp_path_factory):
     recipe.read_english.cache_clear()
-    return build_dataset("polyglot", (), upstream, tmp_path_factory.mktemp("pg") / "polyglot")
+    return build_once("polyglot", upstream, tmp_path_factory)
