@@ -130,7 +130,7 @@ def write_page(
         counts = {name: Counter(results[config, name][0]) for name in names}
         lines += ["", f"## BMLAMA-{config}: {len(queries):,} rows", ""]
         lines += tabulate(
-            ("", *names),
+            ("published rows", *names),
             [(reason, *(counts[name][reason] for name in names)) for reason in REASONS],
         )
         lines += ["", "Published facts of the source without labels, by language:", ""]
@@ -140,7 +140,7 @@ def write_page(
         for name in (names[0], names[-1]):
             lines += ["", f"By relation, `--source {name}`:", ""]
             pairs = Counter(zip(relations, results[config, name][0], strict=True))
-            rows = [
+            rows: list[tuple[str | int, ...]] = [
                 (x, totals[x], *(pairs[x, reason] for reason in REASONS))
                 for x in sorted(totals, key=lambda name: int(name[1:]))
             ]
