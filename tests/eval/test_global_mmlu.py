@@ -36,7 +36,7 @@ def test_rankc_of_imported_scores_is_the_published_one(model, tmp_path):
     import_scores(scores, dataset, output=tmp_path / "run")
     run, published = Run(tmp_path / "run"), released["rankc"]["pairwise"]
     values = {
-        ties: compute_results(run, options=MetricOptions(ties=ties))["rankc"]
+        ties: compute_results(run, options=MetricOptions(ties=ties, figures=("rankc",)))["rankc"]
         for ties in ("released", "expected")
     }
     differences = {
