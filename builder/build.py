@@ -86,7 +86,8 @@ def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Pat
     try:
         for built, config in enumerate(selection):
             report(f"building {name}/{config} ({built + 1} of {len(selection)})")
-            disk.write_config(folder, config, recipe.build(config, mirror))
+            size = "small" if config in getattr(recipe, "SMALL", ()) else "usual"
+            disk.write_config(folder, config, recipe.build(config, mirror), size=size)
         built = len(selection)
     finally:
         # The card lists the complete configurations, also after an error or Ctrl-C.

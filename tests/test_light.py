@@ -78,7 +78,7 @@ def test_commands_on_finished_runs_work_without_torch(tmp_path):
         ["compare", "a", "b", "--resamples", "100"],
         ["export", "a", "--format", "csv"],
         ["audit", "geofacts"],
-        ["build", "geofacts", "--output", "built"],
+        ["build", "geofacts", "--config", "default", "--output", "built"],
         ["push", dataset, "me/geofacts", "--dry-run"],
         ["install", dataset, metric],  # the only one that loads `evaluate`
     ]

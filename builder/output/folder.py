@@ -39,7 +39,7 @@ DTYPES = {"float": "float32"}  # name in Arrow: name in `datasets`
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 SENTENCE_HEAD = ("language", "rows", "translated", "found", "last", "cost", "kept", "kept last")
 TEXTS = read_toml(__package__, "columns.toml")
-DESCRIPTIONS, FLAGS = TEXTS["columns"], TEXTS["flags"]
+DESCRIPTIONS, FLAGS, PARQUET = TEXTS["columns"], TEXTS["flags"], TEXTS["parquet"]
 MOST_COLUMNS = 24  # configurations beside each other; more are summed up
 STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: complete, new, old
 
@@ -72,6 +72,7 @@ class Config(NamedTuple):
 
 
 Describe = Callable[[Sequence[Config]], dict[str, str]]
+Splits = Mapping[str, Sequence[Row] | pa.Table]
 
 
 def read_config(folder: Path, name: str) -> Config:
@@ -405,21 +406,21 @@ def recover(folder: Path, config: str) -> None:
 
 
 def write_config(
-    folder: Path, config: str, splits: Mapping[str, Sequence[Row] | pa.Table], notes: str = ""
+    folder: Path, config: str, splits: Splits, notes: str = "", size: str = "usual"
 ) -> None:
-    """Write `folder/data/CONFIG/LANG.parquet` for every language, all or none."""
+    """Write `folder/data/CONFIG/LANG.parquet` for every language, all or none, as `write_split`."""
     # In `data/.CONFIG.new` first: after a full disk or Ctrl-C, the previous configuration remains.
     with replacing(folder / "data" / config, folder) as new:
         for language, part in track(splits.items(), f"writing {config}"):
             table = to_table(part)
             noted = table.replace_schema_metadata({NOTES: notes}) if notes else table
-            write_split(noted, new / f"{split_name(language)}.parquet")
+            write_split(noted, new / f"{split_name(language)}.parquet", size)
 
 
-def write_split(table: pa.Table, path: Path) -> None:
-    """Write one split as Parquet with zstd."""
+def write_split(table: pa.Table, path: Path, size: str = "usual") -> None:
+    """Write one split as Parquet; `size` is a key of `PARQUET`."""
     buffer = pa.BufferOutputStream()
-    pq.write_table(table, buffer, compression="zstd", compression_level=9, write_page_checksum=True)
+    pq.write_table(table, buffer, write_page_checksum=True, **PARQUET[size])
     # Written at once: a full disk is noticed before half a file looks like Parquet. On disk before
     # a folder with its name is renamed: a loss of power leaves no half of it either.
     with path.open("wb") as file:

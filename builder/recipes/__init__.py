@@ -17,7 +17,7 @@ class Recipe(NamedTuple):
 
     `recipes.NAME` has DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` (an Arrow table
     with columns of `columns.RELEASED`, or a list of `Row`) and, if its card has parts that only
-    this dataset has, `describe(configs)`, which returns them.
+    this dataset has, `describe(configs)`, which returns them. SMALL are configurations in brotli.
     """
 
     title: str

@@ -13,30 +13,11 @@ from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import geofacts
 from polyprobe.builder.recipes.geofacts import LANGUAGES
 from polyprobe.system.files import read_table_rows
+from tests.builder.geographic import CANDIDATES, CHI_SQUARED, ENDS, FACTS, SCRIPTS
 
 ROOT = Path(__file__).parents[2]
 TABLE = read_table_rows("polyprobe.builder.recipes.geofacts", "facts.csv")
 
-FACTS = {"P30": 175, "P36": 110, "P37": 115, "P38": 50}
-CANDIDATES = {"P30": 6, "P36": 10, "P37": 10, "P38": 7}
-# The 99.9% points of chi-squared with one degree of freedom less than candidates (any table).
-CHI_SQUARED = {"P30": 20.52, "P36": 27.88, "P37": 27.88, "P38": 22.46}
-SCRIPTS = {
-    **dict.fromkeys(("be", "bg", "ru", "sr", "uk"), ("CYRILLIC",)),
-    **dict.fromkeys(("ar", "fa", "ur"), ("ARABIC",)),
-    "bn": ("BENGALI",),
-    "el": ("GREEK",),
-    "he": ("HEBREW",),
-    "hi": ("DEVANAGARI",),
-    "hy": ("ARMENIAN",),
-    "ja": ("CJK", "HIRAGANA", "KATAKANA"),
-    "ka": ("GEORGIAN",),
-    "ko": ("HANGUL",),
-    "ta": ("TAMIL",),
-    "th": ("THAI",),
-    "zh": ("CJK",),
-}
-ENDS = {"bn": "।", "hi": "।", "hy": "։", "ja": "。", "th": "[Y]", "ur": "۔", "zh": "。"}
 # In the others only the full stop follows [Y].
 VERB_LAST = {"fa", "hi", "ja", "ko", "ur"}
 
@@ -106,9 +87,9 @@ def test_templates_are_complete():
     templates = geofacts.PATTERNS
     assert tuple(templates) == LANGUAGES
     for language, sentences in templates.items():
-        assert tuple(sentences) == ("P30", "P36", "P37", "P38")
+        assert tuple(sentences) == (*FACTS, "P17", "P282", "P361", "P421", "P2341")
         assert len(set(sentences.values())) == len(sentences)
-        for sentence in sentences.values():
+        for sentence in map(sentences.get, FACTS):
             assert (sentence.count("[X]"), sentence.count("[Y]")) == (1, 1)
             end = ENDS.get(language, ".")
             assert sentence.endswith(end)
@@ -276,10 +257,19 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
-def test_build_remakes_the_committed_files_bit_for_bit(tmp_path):
+def test_build_remakes_the_default_bit_for_bit(tmp_path):
     """Valid for the versions of babel and pyarrow in constraints.txt."""
+    rebuilt = contents(build_dataset("geofacts", ["default"], output=tmp_path / "geofacts"))
+    del rebuilt["README.md"]  # it lists one configuration
+    committed = contents(COMMITTED)
+    assert len(rebuilt) == 51
+    assert [path for path in rebuilt if rebuilt[path] != committed[path]] == []
+
+
+@pytest.mark.acceptance
+def test_build_remakes_the_committed_files_bit_for_bit(tmp_path):
     rebuilt = contents(build_dataset("geofacts", output=tmp_path / "geofacts"))
     committed = contents(COMMITTED)
-    assert len(committed) == 1 + 51
+    assert len(committed) == 1 + 2 * 51
     assert sorted(rebuilt) == sorted(committed)
     assert [path for path in committed if rebuilt[path] != committed[path]] == []

@@ -312,7 +312,7 @@ def test_swahili_in_geofacts_by_the_names_of_cldr(tmp_path, monkeypatch):
         assert f"| {file} | {hashlib.sha256(content).hexdigest()} |" in card
     assert "| sw | 362 | 449 of 450 | cc0-1.0 | Ane |" in card
     assert "license:\n- other\n- cc0-1.0\n" in card
-    run("build", "geofacts", "--output", "geofacts")  # keeps the version
+    run("build", "geofacts", "--config", "default", "--output", "geofacts")  # keeps the version
     assert (tmp_path / "geofacts" / "README.md").read_text(encoding="utf-8") == card
     assert "polyprobe build geofacts --config default --labels sw.csv --templates sw.toml" in card
 

@@ -20,7 +20,7 @@ COMMANDS = {
     "eval": "eval {place}/model --dataset {place}/facts --output new",
     "metrics": "metrics run --resamples 50",
     "export": "export {place}/facts --format lm-eval --output tasks",
-    "build": "build geofacts --output built",
+    "build": "build geofacts --config default --output built",
     "install": "install metrics/rankc {place}/facts",
     "cache clear": "cache clear",
 }

@@ -2,12 +2,13 @@
 
 Names, official languages and currencies come from Unicode CLDR through babel (Unicode-3.0), with
 `corrections.csv` for misleading names; continents, capitals and excluded facts from `facts.csv`,
-sentences from `templates.toml`. Names are in their dictionary form: CLDR has no grammatical cases.
-Nothing is random: order and choice of candidates follow SHA-256 of the ids.
+sentences from `templates.toml`. `large` adds the facts of `large.csv`. Names are in their
+dictionary form: CLDR has no cases. Nothing is random: hashes of ids choose candidates and places.
 """
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -19,13 +20,17 @@ from polyprobe.builder.facts import SUBJECT, Fact
 from polyprobe.schema.columns import Row
 from polyprobe.system.files import hash_text, read_table_rows, read_toml
 
-DEFAULT_CONFIG = "default"
+DEFAULT_CONFIG, LARGE = "default", "large"
+SMALL = (LARGE,)  # its files are in the package
 N_CANDIDATES = 10
 # Characters in a stem, elsewhere four; fewer where one is a syllable or vowels are unwritten.
 _STEM = {"zh": 2, "ja": 2, "ko": 2, "ar": 3, "fa": 3, "he": 3, "ur": 3}
 # Languages are named after their countries: the rule would leave 62 of 115 facts of P37.
 _MAY_LEAK = ("P37",)
 TERRITORIES = "P30"  # continents and countries
+# Tables of names: of subjects that are not countries, of objects without a table of their own.
+_SUBJECTS = {"P17": "P36", "P282": "P37", "P2341": "P37"}
+_OBJECTS = dict.fromkeys(("P17", "P361", "P2341"), TERRITORIES)
 # A language with at least this share of speakers in a country is never its distractor.
 _SPOKEN_PERCENT = 5
 _BETWEEN_WORDS = re.compile(r"[\s\-–—’'ʼ.,/·・]+")
@@ -49,9 +54,11 @@ _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f]")
 
 def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     """Return the rows of every language, by relation and country; `mirror` is unused."""
-    # A country's name must not reveal the answer.
-    facts = [x for x in sorted(_list_facts()) if x.relation in _MAY_LEAK or not leaks(x)]
-    candidates = {fact: choose_candidates(fact, facts) for fact in facts}
+    # A subject's name must not reveal the answer.
+    facts = [x for x in sorted(_list_facts(config)) if x.relation in _MAY_LEAK or not leaks(x)]
+    candidates = {fact: choose_candidates(fact, facts, config) for fact in facts}
+    if config == LARGE:  # equal candidates follow each other: smaller files
+        facts.sort(key=lambda x: (x.relation, sorted(candidates[x]), candidates[x], x))
     return {
         language: [_row(fact, candidates[fact], PATTERNS[language], language) for fact in facts]
         for language in LANGUAGES
@@ -61,6 +68,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
 @cache
 def label(language: str, relation: str, entity: str) -> str:
     """Return the name of a relation's object in a language."""
+    relation = _OBJECTS.get(relation, relation)
     names = load_labels(language)[relation]
     if relation != "P36":
         return names[entity]
@@ -71,7 +79,7 @@ def label(language: str, relation: str, entity: str) -> str:
 def select_languages(country: str, percent: float | None = None) -> set[str]:
     """Return the languages official in the whole of a country; scripts of a language count once."""
     # With `percent`, return those of any official status or with this share of speakers.
-    spoken = get_global("territory_languages")[country]
+    spoken = get_global("territory_languages").get(country, {})
     return {
         code.split("_")[0]
         for code, entry in spoken.items()
@@ -86,8 +94,11 @@ def currencies(country: str) -> set[str]:
     return {code for code, _start, end, tender in periods if end is None and tender}
 
 
-def _list_facts() -> Iterator[Fact]:
-    """Yield the facts of the fact table, and those of CLDR with one object; no excluded ones."""
+def _list_facts(config: str) -> Iterator[Fact]:
+    """Yield the facts of the tables, and those of CLDR with one object; no excluded ones."""
+    for row in read_table_rows(__package__, "large.csv") if config == LARGE else ():
+        if not row["left_out"]:
+            yield Fact(row["relation"], row["subject"], row["object"])
     table = read_table_rows(__package__, "facts.csv")
     left_out = {(row["country"], row["relation"]) for row in table if row["left_out"]}
     for row in table:
@@ -100,11 +111,11 @@ def _list_facts() -> Iterator[Fact]:
 
 
 def leaks(fact: Fact) -> bool:
-    """Return whether the country's name reveals the answer in any of the languages."""
-    relation, country, answer = fact
+    """Return whether the subject's name reveals the answer in any of the languages."""
+    relation, subject, answer = fact
+    kind = _SUBJECTS.get(relation, TERRITORIES)
     return any(
-        shares_stem(label(x, TERRITORIES, country), label(x, relation, answer), x)
-        for x in LANGUAGES
+        shares_stem(label(x, kind, subject), label(x, relation, answer), x) for x in LANGUAGES
     )
 
 
@@ -120,27 +131,36 @@ def shares_stem(subject: str, answer: str, language: str) -> bool:
     return any(len(stem) >= min(length, 3) and stem in answer.casefold() for stem in stems)
 
 
-def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
+def choose_candidates(fact: Fact, facts: Iterable[Fact], config: str) -> list[str]:
     """Return the candidates of a fact: its object and up to nine other objects of the relation."""
     # The others are the first by SHA-256 of fact and candidate: a uniform draw. Excluded are right
     # and arguable answers, and objects that share a name with a candidate in some language.
-    pool = {peer.object_id for peer in facts if peer.relation == fact.relation}
+    uses = Counter(peer.object_id for peer in facts if peer.relation == fact.relation)
+    objects = sorted(uses, key=lambda entity: hash_text(f"{fact.id}|{entity}"))
+    if config == LARGE:
+        # Ten objects that answer about as often are the candidates of their facts: no hint.
+        objects = sorted(uses, key=lambda entity: (-uses[entity], hash_text(entity)))
+        start = objects.index(fact.object_id) // N_CANDIDATES * N_CANDIDATES
+        objects = [*objects[start:], *objects[:start]]
     # A language that many speak there would be a debatable distractor.
     heard = select_languages(fact.subject_id, _SPOKEN_PERCENT)
     also_right = {"P37": heard, "P38": currencies(fact.subject_id)}
-    pool -= {fact.object_id} | also_right.get(fact.relation, set())
+    barred = {fact.object_id} | also_right.get(fact.relation, set())
     candidates = [fact.object_id]
-    for entity in sorted(pool, key=lambda entity: hash_text(f"{fact.id}|{entity}")):
+    for entity in (x for x in objects if x not in barred):
         row = [*candidates, entity]
         names = ({label(x, fact.relation, y).casefold() for y in row} for x in LANGUAGES)
         if len(candidates) < N_CANDIDATES and all(len(distinct) == len(row) for distinct in names):
             candidates = row
     place = hash_text(f"{fact.id}|place") % len(candidates)
+    if config == LARGE:
+        candidates.sort()
+        return [*candidates[place:], *candidates[:place]]
     return [*candidates[1 : place + 1], fact.object_id, *candidates[place + 1 :]]
 
 
 def _row(fact: Fact, candidates: list[str], templates: dict[str, str], language: str) -> Row:
-    subject = label(language, TERRITORIES, fact.subject_id)
+    subject = label(language, _SUBJECTS.get(fact.relation, TERRITORIES), fact.subject_id)
     prompt = templates[fact.relation].replace(SUBJECT, subject)
     names = [label(language, fact.relation, entity) for entity in candidates]
     place = candidates.index(fact.object_id)
@@ -178,7 +198,9 @@ def load_labels(language: str) -> dict[str, dict[str, str]]:
 
     labels = {}
     tables = {TERRITORIES: territories, "P36": cities, "P37": locale.languages}
-    for relation, names in (tables | {"P38": locale.currencies}).items():
+    times = {x: names.get("long", {}).get("standard", "") for x, names in locale.meta_zones.items()}
+    tables |= {"P38": locale.currencies, "P282": locale.scripts, "P421": times}
+    for relation, names in tables.items():
         brackets = _BRACKETS if relation == "P38" else _TRAILING_BRACKET
         texts = {entity: clean_name(name, language) for entity, name in names.items()}
         labels[relation] = {x: brackets.sub("", text) for x, text in texts.items()} | corrected

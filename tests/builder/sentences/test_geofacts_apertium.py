@@ -31,7 +31,7 @@ def folder(apy, tmp_path_factory):
 
 
 def make(url: str, folder: Path, **options) -> Path:
-    build_dataset("geofacts", output=folder)
+    build_dataset("geofacts", ["default"], output=folder)
     options = {"lemmatizer": "simplemma", **options}
     build_sentences(
         *("geofacts", "default", "apertium", LANGUAGES),
