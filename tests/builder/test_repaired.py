@@ -21,6 +21,8 @@ from polyprobe.builder.audit.checks import CHECKS
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.facts.labels import mend, simplify
 from polyprobe.builder.facts.truths import learn
+from polyprobe.builder.recipes import bmlama as recipe
+from polyprobe.builder.recipes import choose_configs
 from polyprobe.builder.recipes.bmlama import SECOND, VERDICTS, read_audit, write_traditional
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources import mpararel, xfactr
@@ -54,12 +56,11 @@ def tables(bmlama):
 
 
 @pytest.fixture(scope="module")
-def first(upstream, tmp_path_factory):
+def first(upstream):
     """The first version of the repaired configurations: {configuration: {language: columns}}."""
-    folder = build_dataset("bmlama", FIRST, upstream, tmp_path_factory.mktemp("first") / "bmlama")
     return {
-        config: {p.stem: pq.read_table(p).to_pydict() for p in (folder / "data" / config).iterdir()}
-        for config in FIRST
+        config: {x: table.to_pydict() for x, table in recipe.build(config, upstream).items()}
+        for config in choose_configs("bmlama", FIRST)
     }
 
 
