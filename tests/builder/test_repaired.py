@@ -23,7 +23,13 @@ from polyprobe.builder.facts.labels import mend, simplify
 from polyprobe.builder.facts.truths import learn
 from polyprobe.builder.recipes import bmlama as recipe
 from polyprobe.builder.recipes import choose_configs
-from polyprobe.builder.recipes.bmlama import SECOND, VERDICTS, read_audit, write_traditional
+from polyprobe.builder.recipes.bmlama import (
+    READING,
+    SECOND,
+    VERDICTS,
+    read_audit,
+    write_traditional,
+)
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.bmlama import NAMES, PUBLISHED
@@ -350,6 +356,27 @@ def test_verdicts_are_on_the_hundred_candidates_that_the_hash_draws(tables, firs
             for row, name in new
         }
         assert judged == sorted(new, key=key.get)[:100]
+
+
+def test_twelve_languages_were_read_and_at_most_a_tenth_is_ungrammatical(tables, bmlama):
+    """The rows have no flag; the card has the counts of the committed verdicts."""
+    lines = list(csv.DictReader(io.StringIO(READING.read_text(encoding="utf-8"))))
+    judged = defaultdict(dict)
+    for line in lines:
+        judged[line["language"]][line["published_row"]] = line["verdict"]
+        assert bool(line["reason"]) == (line["verdict"] != "good")
+    assert len(lines) == sum(map(len, judged.values())) == 12 * 120
+    english = tables["53-repaired"]["en"]
+    rows = dict(zip(english["published_row"], english["flags"], strict=True))
+    card = (bmlama / "README.md").read_text(encoding="utf-8")
+    for language, verdicts in judged.items():
+        assert len(verdicts) == 120
+        assert not any(rows[row] for row in verdicts)
+        wrong = Counter(verdicts.values())["ungrammatical"]
+        assert wrong <= 12
+        assert re.search(
+            rf"^\| {language} \| 120 \| {wrong} \| {wrong / 120:.1%}, ", card, re.MULTILINE
+        )
 
 
 def test_entries_are_the_same_rows_in_one_form(tables, upstream, tmp_path):

@@ -25,8 +25,8 @@ COLONS = frozenset(":：՝")  # the last one is Armenian
 SIZE = 10  # candidates of a filled row, the size of most published rows
 Templates = Mapping[str, Mapping[str, str]]
 """{relation: {language: replacement of a published template}}"""
-AUDIT, VERDICTS, SECOND = (
-    Path(__file__).with_name(name) for name in ("audit.csv", "verdicts.csv", "second.csv")
+AUDIT, VERDICTS, SECOND, READING = (
+    Path(__file__).with_name(f"{name}.csv") for name in ("audit", "verdicts", "second", "reading")
 )
 TEXTS = read_toml(__package__, "card.toml")
 
@@ -324,7 +324,8 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
         "repairs": repairs if counts else "No configuration here is repaired.",
         "audit": compare_audits(audit),
         "audit_languages": markdown_table(list(columns.values()), languages),
-        "verdicts": verdicts_table(),
+        "verdicts": verdicts_table(VERDICTS, "wrong", ["right"]),
+        "reading": verdicts_table(READING, "ungrammatical", ["good", "label", "meaning"]),
         "draw": TEXTS["draw"].format(figures=", ".join(draws)),
         "barred": TEXTS["barred"].format(**Counter(pl.read_csv(curated.FOUND)["verdict"])),
         "second": second_answers(),
@@ -354,15 +355,15 @@ def show_figure(audit: pl.DataFrame, field: str, form: str, worst: str = "") -> 
     return f"{perfect}" if row[field] == perfect else f"{text} ({row['language']})"
 
 
-def verdicts_table() -> str:
-    """Return one line for each language: judged and wrong candidates, Wilson's 95% interval."""
-    verdicts = pl.read_csv(VERDICTS)
+def verdicts_table(path: Path, title: str, right: Sequence[str]) -> str:
+    """Return one line for each language: judged rows, and those not `right` with an interval."""
+    verdicts = pl.read_csv(path)
     parts = {x: verdicts.filter(language=x) for x in verdicts["language"].unique().sort()}
     rows = []
     for name, part in {**parts, "all": verdicts}.items():
-        wrong = int((part["verdict"] != "right").sum())
+        wrong = int((~part["verdict"].is_in(right)).sum())
         rows.append((name, f"{len(part)}", f"{wrong}", format_wilson(wrong, len(part))))
-    return markdown_table(("language", "judged", "wrong", "error rate, 95% interval"), rows)
+    return markdown_table(("language", "judged", title, "rate, Wilson's 95% interval"), rows)
 
 
 def second_answers() -> str:
