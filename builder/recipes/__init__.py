@@ -12,8 +12,8 @@ from polyprobe.system.messages import refuse_unknown, unknown
 class Recipe(NamedTuple):
     """A dataset: a short title, and the names of its configurations.
 
-    `variants` are earlier versions, other spellings and wider answers, built only by name. They are
-    in recipes.toml.
+    `variants` are earlier versions, other spellings and wordings, and wider answers, built only by
+    name. They are in recipes.toml.
 
     `recipes.NAME` has DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` (an Arrow table
     with columns of `columns.RELEASED`, or a list of `Row`) and, if its card has parts that only

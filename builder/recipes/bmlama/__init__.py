@@ -317,7 +317,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     repairs = codes_table(("code", "change"), counts, bmlama.REPAIRS)
     lines = audit.unique("config", keep="first", maintain_order=True).iter_rows(named=True)
     draws = [TEXTS["frequency"].format(**line) for line in lines]  # accuracy by frequent answers
-    columns = TEXTS["languages"]
+    columns, entries = TEXTS["languages"], bmlama.read_entry_templates()
     rows = audit.filter(config="17").select(*columns).iter_rows()  # as published
     languages = ((*row[:4], *(f"{ceiling:.3f}" for ceiling in row[4:])) for row in rows)
     return {
@@ -330,9 +330,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
         "barred": TEXTS["barred"].format(**Counter(pl.read_csv(curated.FOUND)["verdict"])),
         "second": second_answers(),
         "forms": forms_table(configs),
-        "no_entries": ", ".join(
-            x[0] for x in bmlama.BLOCKS if x[0] not in bmlama.read_entry_templates()
-        ),
+        "no_entries": ", ".join(x for x, *_ in bmlama.BLOCKS if x not in entries),
     }
 
 

@@ -17,6 +17,7 @@ from polyprobe.builder.recipes import bmlama
 from polyprobe.builder.sources.bmlama import MASK, Columns, make_published_table
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
+from polyprobe.system.files import read_toml
 from polyprobe.system.messages import track
 
 DEFAULT_CONFIG = "17-repaired"
@@ -35,9 +36,13 @@ COLUMNS = {"relation": pl.String, "templates": pl.List(pl.String), **dict.fromke
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return {language: rows}."""
-    size, _, repaired = config.partition("-")
+    size, _, version = config.partition("-")
     release = {x: y for x, y in read_release(mirror).items() if size == "17" or x not in SHORT}
-    if repaired:
+    if version == "reworded":  # all relations have questions of ours
+        for language, of in read_toml(__package__, "reworded.toml").items():
+            questions = pl.DataFrame({"relation": [*of], "templates": [*of.values()]})
+            release[language] = release[language].drop("templates").join(questions, on="relation")
+    if version:
         # The questions are KLAR's: a repaired template of BMLAMA does not concern them.
         codes = pl.col("repairs").list.eval(pl.element().filter(pl.element() != "template"))
         facts = {
@@ -50,8 +55,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     is_full = pl.col("templates").list.len() == N_TEMPLATES
     complete = [y.filter(is_full).join(facts[x], on="row", how="semi") for x, y in release.items()]
     shared = reduce(lambda first, second: first.join(second, on=keys, how="semi"), complete)
-    number = pl.col("relation").str.slice(1).cast(pl.Int32)
-    order = shared.select(keys).unique().sort(number, "row")
+    order = shared.select(keys).unique().sort(pl.col("relation").str.slice(1).cast(pl.Int32), "row")
     return {x: fill_questions(order, release[x], facts[x]) for x in release}
 
 

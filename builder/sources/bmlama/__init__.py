@@ -50,8 +50,6 @@ Key = tuple[int, str]
 # Our names for published labels that are plainly wrong: language, Wikidata id, name, reason
 NAMES = {(x["language"], x["id"]): x["name"] for x in read_table_rows(__package__, "names.csv")}
 _INDEXED = re.compile(r"([^,]+), ([А-ЯЁ](?:(?! и )[^,])*)")
-# Our templates by language; the second file has priority in BMLAMA-53 and is not used in 17
-LABELS_FIT, SENTENCES = ("uninflected.toml", "uninflected_53.toml"), "sentences_53.toml"
 MINIMUM = 1 / 4  # share of the languages that must agree on a link
 
 
@@ -156,8 +154,8 @@ def read_fallback_templates(mirror: Path | None = None) -> list[tuple[str, str, 
 def list_replacements(config: str) -> dict[str, dict[str, str]]:
     """Return {relation: {language: our template}} for the replaced templates of `17` or `53`."""
     replacements: dict[str, dict[str, str]] = read_toml(__package__, "templates.toml")
-    for name in (*LABELS_FIT, *([] if config == "17" else [SENTENCES])):
-        for language, sentences in read_toml(__package__, name).items():
+    for name in ("uninflected", "uninflected_53", "sentences_53")[: 2 if config == "17" else 3]:
+        for language, sentences in read_toml(__package__, f"{name}.toml").items():
             for relation, sentence in sentences.items():
                 replacements.setdefault(relation, {})[language] = sentence
     return {relation: dict(sorted(table.items())) for relation, table in replacements.items()}
