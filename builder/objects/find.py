@@ -15,14 +15,16 @@ from typing import NamedTuple
 
 from rapidfuzz.fuzz import partial_ratio_alignment
 
-from polyprobe.metrics.shared.names import UNINFLECTED, UNSEGMENTED, Word, compare_words
+from polyprobe.metrics.shared.names import UNSEGMENTED, Word
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import check_arguments
 
+from .endings import Endings, load_endings
 from .lemmatizers import load_lemmatizer
 
 MARKS = "!?.…+#"  # at the end of a name (Yahoo!, Apple Inc., C++)
-ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, unless it is a separate word
+# CBS-u, USA:n, unless it is a separate word
+ENDING = re.compile(r"(?:[-'’][^\W\d_]{1,3}|:[^\W\d_]{1,6})(?![\w'’-])")
 PARENTHESIS = re.compile(r"\s*[(（\[][^)）\]]*[)）\]]")
 SHORT = 3  # letters; shorter aliases can be codes (en, es, ru)
 SHARED_BY, ENDED_BY = 3, 4  # labels
@@ -30,12 +32,12 @@ SHARE_SMALL, SHARE_MOST = 0.2, 0.6  # of the labels of several words
 LEAST = 60.0  # least similarity of a sentence's word and a label's
 INSERTED = 5.0  # cost of an inserted word
 OMITTED = 10.0  # cost of an omitted article or preposition of the label
+LOWER = 12.0  # cost of capitals that a word lacks if it only resembles the label's
 BETTER = 10.0  # least lead of another label
+NEAR = 5.0  # the same for a run that only resembles the name, if the best one is a form of it
 MARGIN = 20.0  # greatest distance of the rightmost run from the best score
 ARTICLES = frozenset(["the", "los", "las", "les", "den", "der", "die", "das"])
 BREAK = re.compile(r"[—–«»\"“”„():;,]|\s-\s")
-# {number of words: {(words of a label, these words or those that are not generic nouns)}}
-Rivals = dict[int, set[tuple[tuple[Word, ...], tuple[Word, ...]]]]
 
 
 class ObjectSpan(NamedTuple):
@@ -57,8 +59,15 @@ class LabelWords(NamedTuple):
     core: tuple[int, ...]
     generic: frozenset[int]  # nouns that many labels of the call share
     small: frozenset[int]  # lower-case words
+    capitals: tuple[int, ...]  # of each word, at most two
     has_marks: bool  # between the words
-    inflected: bool
+    endings: Endings
+
+
+# {number of words: {(a label, its words or those that are not generic nouns)}}
+Rivals = dict[int, set[tuple[LabelWords, tuple[int, ...]]]]
+Grid = Sequence[Sequence[float]]  # similarity of each word of a sentence and of a name
+Pair = tuple[int, int]  # of their places
 
 
 class Span(NamedTuple):
@@ -68,6 +77,7 @@ class Span(NamedTuple):
     last: int
     score: float
     matched: int
+    sure: bool  # forms of the name by rule or lemma, with its capitals
 
 
 @check_arguments
@@ -117,7 +127,7 @@ def find_objects(
     if language.partition("-")[0] in UNSEGMENTED:
         return [find_characters(*pair, threshold) for pair in pairs]
     list_words = load_lemmatizer(lemmatizer, language, stanza_dir).list_words
-    reader = Reader(list_words, sentences, names, language not in UNINFLECTED, threshold)
+    reader = Reader(list_words, sentences, names, load_endings(language), threshold)
     return [reader.find(*pair, drop_head_noun) for pair in pairs]
 
 
@@ -145,26 +155,26 @@ class Reader:
         list_words: Callable[[Sequence[str]], list[list[Word]]],
         sentences: Sequence[str],
         names: Sequence[Sequence[str]],
-        inflected: bool,
+        endings: Endings,
         threshold: float,
     ) -> None:
-        self._threshold = threshold
+        self._endings, self._threshold = endings, threshold
         labels = list(dict.fromkeys(group[0] for group in names))
         bare = {name: PARENTHESIS.sub("", name) or name for group in names for name in group}
         texts = list(dict.fromkeys([*sentences, *bare.values()]))
-        self._words = dict(zip(texts, list_words(texts), strict=True))
+        self._words = dict(zip(texts, map(endings.fold, list_words(texts)), strict=True))
         of_labels = {bare[label]: self._words[bare[label]] for label in labels}
         generic, self._edges, self._heads = find_shared_nouns(of_labels)
         self._names = {
-            name: make_name(text, self._words[text], generic, inflected)
+            name: make_name(text, self._words[text], generic, endings)
             for name, text in bare.items()
             if self._words[text]
         }
         self._rivals: Rivals = defaultdict(set)
         for name in (self._names[label] for label in labels if label in self._names):
-            bare_words = (x for k, x in enumerate(name.words) if k not in name.generic)
-            for words in (name.words, tuple(bare_words)):
-                self._rivals[len(words)].add((name.words, words))
+            places = range(len(name.words))
+            for part in (places, [place for place in places if place not in name.generic]):
+                self._rivals[len(part)].add((name, tuple(part)))
 
     def find(self, sentence: str, names: Sequence[str], drop_head_noun: bool) -> ObjectSpan | None:
         """Return the label in a sentence, else the best alias, else None."""
@@ -188,12 +198,12 @@ class Reader:
         rest = words[best.last + 1 :]
         name = self._names.get(names[0])
         if drop_head_noun:
-            run = drop_heads(run, self._heads)
+            run = drop_heads(run, self._heads, self._endings)
         elif name and len(name.words) - 1 in name.generic:
             # The generic noun at the end of the label is part of the form.
             run = [*run, *(word for word in rest[:1] if word.lemma == name.words[-1].lemma)]
         start, end = run[0].start, run[-1].end
-        # A lower-case ending after a hyphen belongs to the form (CBS-u).
+        # A lower-case ending after a mark belongs to the form (CBS-u).
         ending = ENDING.match(sentence, end)
         end = ending.end() if ending and ending[0].islower() else end
         # Tokenizers cut final marks off names (Yahoo!), so they are added back.
@@ -247,16 +257,18 @@ def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> tuple[set[str], s
     return generic, shared, heads
 
 
-def drop_heads(words: Sequence[Word], heads: Collection[Word]) -> Sequence[Word]:
+def drop_heads(words: Sequence[Word], heads: Collection[Word], endings: Endings) -> Sequence[Word]:
     """Return words without head nouns at either end, inflected or not; at least one remains."""
     for place, part in ((-1, slice(-1)), (0, slice(1, None))):
-        while len(words) > 1 and any(compare_words(words[place], x) >= LEAST for x in heads):
+        while len(words) > 1 and any(
+            endings.compare(words[place], x, True)[0] >= LEAST for x in heads
+        ):
             words = words[part]
     return words
 
 
 def make_name(
-    label: str, words: Sequence[Word], generic: Collection[str], inflected: bool = True
+    label: str, words: Sequence[Word], generic: Collection[str], endings: Endings
 ) -> LabelWords:
     """Return a label as a name; `generic` are the lemmas of nouns that sentences may omit."""
     shared = frozenset(place for place, word in enumerate(words) if word.lemma in generic)
@@ -270,7 +282,9 @@ def make_name(
     inside = label[words[0].end : words[-1].start] if words else ""
     if not core:
         core, shared = tuple(range(len(words))), frozenset()
-    return LabelWords(tuple(words), core, shared, small, bool(BREAK.search(inside)), inflected)
+    capitals = tuple(min(2, count_capitals(label, word)) for word in words)
+    marks = bool(BREAK.search(inside))
+    return LabelWords(tuple(words), core, shared, small, capitals, marks, endings)
 
 
 def spare(name: LabelWords, words: Sequence[Word], shared: Collection[str]) -> LabelWords:
@@ -292,9 +306,21 @@ def spare(name: LabelWords, words: Sequence[Word], shared: Collection[str]) -> L
     return name._replace(core=core, generic=generic, small=small)
 
 
+def count_capitals(text: str, word: Word) -> int:
+    """Return the number of capitals in a word of a text."""
+    return sum(map(str.isupper, text[word.start : word.end]))
+
+
 def find_spans(text: str, words: Sequence[Word], name: LabelWords) -> list[Span]:
     """Return the runs of words that contain all needed words of the name."""
-    grid = [[compare_words(word, part, name.inflected) for part in name.words] for word in words]
+    grid = [[0.0] * len(name.words) for _ in words]
+    sure = set[Pair]()
+    for place, word in enumerate(words):
+        for part, (label, capitals) in enumerate(zip(name.words, name.capitals, strict=True)):
+            score, is_form = name.endings.compare(word, label, not capitals)
+            cased = score < LEAST or count_capitals(text, word) >= capitals
+            grid[place][part] = score if cased or is_form else score - LOWER
+            sure.update([(place, part)] if cased and is_form else [])
     places = {place for place, row in enumerate(grid) if max(row) >= LEAST}
     # A run begins and ends with a word of the name. It may have one other word if all words of the
     # name occur in order. Adjacent generic nouns are part of the run.
@@ -302,12 +328,12 @@ def find_spans(text: str, words: Sequence[Word], name: LabelWords) -> list[Span]
         span
         for first in sorted(places)
         for last in range(first, first + len(name.words) + 1)
-        if last in places and (span := rate(grid, first, last, name))
+        if last in places and (span := rate(grid, sure, first, last, name))
         if name.has_marks or not BREAK.search(text[words[first].end : words[last].start])
     ]
 
 
-def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: LabelWords) -> Span | None:
+def rate(grid: Grid, sure: set[Pair], first: int, last: int, name: LabelWords) -> Span | None:
     """Return a run of words with its score, None if it does not match the name."""
     matches = pair(grid, first, last)
     inside = last - first + 1 - len(matches)
@@ -328,10 +354,11 @@ def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: LabelWord
     score = sum(grid[matches[part]][part] * weight for part, weight in weights.items())
     omitted = len(name.words) - len(name.generic | matches.keys() | set(name.core))
     cost = INSERTED * inside + OMITTED * omitted
-    return Span(first, last, score / sum(weights.values()) - cost, len(matches))
+    score = score / sum(weights.values()) - cost
+    return Span(first, last, score, len(matches), all((matches[x], x) in sure for x in weights))
 
 
-def pair(grid: Sequence[Sequence[float]], first: int, last: int) -> dict[int, int]:
+def pair(grid: Grid, first: int, last: int) -> dict[int, int]:
     """Return {word of the name: word of the run}, paired greedily by similarity."""
     pairs = sorted(
         (-score, abs(place - first - part), place, part)
@@ -348,9 +375,12 @@ def pair(grid: Sequence[Sequence[float]], first: int, last: int) -> dict[int, in
 
 def choose_span(spans: Sequence[Span]) -> Span | None:
     """Return the rightmost run within MARGIN of the best score, None without runs."""
-    # Objects tend to be late in a sentence: a slightly worse run further on is taken.
+    # Objects tend to be late in a sentence: a slightly worse run further on is taken, but hardly
+    # one that only resembles the name after a form of it.
     best = max((span.score for span in spans), default=0.0)
-    candidates = [span for span in spans if span.score >= best - MARGIN]
+    sure = any(span.sure and span.score == best for span in spans)
+    margins = {True: MARGIN, False: NEAR if sure else MARGIN}
+    candidates = [span for span in spans if span.score >= best - margins[span.sure]]
     return max(candidates, key=lambda span: (span.last, span.matched, span.score), default=None)
 
 
@@ -363,10 +393,13 @@ def is_beaten(words: Sequence[Word], span: Span, name: LabelWords, rivals: Rival
     if span.score >= 100 and complete:
         return False
     run = words[span.first : span.last + 1]
-    for label, rival in rivals.get(len(run), ()):
-        if label != name.words:
-            weights = [len(word.form) for word in rival]
-            scores = [compare_words(*pair, name.inflected) for pair in zip(run, rival, strict=True)]
+    for rival, places in rivals.get(len(run), ()):
+        if rival.words != name.words:
+            weights = [len(rival.words[place].form) for place in places]
+            scores = [
+                name.endings.compare(word, rival.words[place], not rival.capitals[place])[0]
+                for word, place in zip(run, places, strict=True)
+            ]
             score = sum(map(mul, scores, weights)) / sum(weights)
             if score >= span.score + (BETTER if complete else 0):
                 return True
