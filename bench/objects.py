@@ -1,8 +1,9 @@
 """Compare the positions of objects with Fluent-mLAMA's own extraction.
 
-Run `python -m bench objects [MIRROR] [STANZA]`. MIRROR is a folder with Fluent-mLAMA's archive
-(default: download), STANZA one with Stanza's models (default: Stanza's own folder). It prints the
-page, writes it to bench/objects.md, and prints the answers without a verdict.
+Run `python -m bench objects [MIRROR] [STANZA] [NAMES]`. MIRROR is a folder with Fluent-mLAMA's
+archive (default: download), STANZA one with Stanza's models (default: Stanza's own folder), NAMES
+an archive of names (`objects_names`). It prints the page, writes it to bench/objects.md and the errors
+to builder/objects/measured.csv, and prints the answers without a verdict.
 """
 
 import os
@@ -11,6 +12,7 @@ import random
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +23,7 @@ from polyprobe.builder.sources.fluent_mlama import REPOSITORY
 from polyprobe.metrics.shared.names import UNINFLECTED
 
 from .machine import find_cpu
+from .objects_names import tabulate_names, write_measured
 from .objects_rows import FUZZY, HEADS, THRESHOLD, Row, Way, find, read_rows, relabel
 from .objects_rows import remember_words as remember
 from .objects_verdicts import (
@@ -53,12 +56,17 @@ class Line(NamedTuple):
 
 def main(argv: Sequence[str] = ()) -> None:
     """Measure times and results, count verdicts, write the page."""
-    mirror, stanza_dir = (Path(argv[at]) if len(argv) > at else None for at in (0, 1))
+    mirror, stanza_dir, names = (Path(argv[at]) if len(argv) > at else None for at in range(3))
     machine = describe_machine()
     rows = read_rows(mirror, LANGUAGES)
     taken = measure_time(rows[TIMED], stanza_dir)
     remember()
     lines = {language: measure(rows[language], stanza_dir) for language in LANGUAGES}
+    section, errors = tabulate_names(names, stanza_dir) if names else ([], {})
+    for language, measured in lines.items() if names else ():
+        add_errors(errors, language, measured, rows[language])
+    if names:
+        write_measured(errors)
     text = "\n".join(
         [
             *introduce(machine),
@@ -72,10 +80,22 @@ def main(argv: Sequence[str] = ()) -> None:
             "",
             *judge(rows, lines, read_judged()),
             "",
+            *section,
+            "",
         ]
     )
     print(text)
     Path(__file__).with_suffix(".md").write_text(text, encoding="utf-8")
+
+
+def add_errors(
+    errors: dict[str, Counter[str]], language: str, lines: Sequence[Line], rows: Sequence[Row]
+) -> None:
+    """Add the errors on a language's rows, of the first line of each lemmatizer."""
+    for line in lines:
+        if line.way.name in COMPLETE and line.way in list_ways(language)[: len(COMPLETE)]:
+            agreed = sum(row.agrees(x) for row, x in zip(rows, line.found, strict=True))
+            errors[language][line.way.name] += len(rows) - agreed + line.wrong
 
 
 def list_ways(language: str) -> list[Way]:

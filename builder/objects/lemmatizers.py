@@ -1,11 +1,13 @@
 """Words and lemmas of texts from Stanza or simplemma, or words without lemmas."""
 
+import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +22,8 @@ from polyprobe.system.messages import (
 )
 
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
+UNMEASURED = {"none": 2, "simplemma": 1, "stanza": 0}  # the order without evidence
+GERSHAYIM = re.compile('["״]')  # before the last letter of a Hebrew acronym
 TRIMMED = re.compile(rf"\w(?:.*[{LETTER}])?", re.DOTALL)
 
 
@@ -28,6 +32,21 @@ class Lemmatizer(NamedTuple):
 
     name: str  # printed on the card
     list_words: Callable[[Sequence[str]], list[list[Word]]]  # of each text, without punctuation
+
+
+@cache
+def read_errors() -> dict[str, dict[str, int]]:
+    """Return the errors of the lemmatizers by language, from `python -m bench objects`."""
+    lines = files(__package__).joinpath("measured.csv").read_text(encoding="utf-8").splitlines()
+    return {
+        line["language"]: {name: int(line[name]) for name in UNMEASURED if line[name]}
+        for line in csv.DictReader(lines)
+    }
+
+
+def list_unmeasured(languages: Iterable[str]) -> list[str]:
+    """List the languages in which no lemmatizer has been measured."""
+    return [x for x in languages if x not in read_errors() and x.split("-")[0] not in UNINFLECTED]
 
 
 def read_tokens(texts: Sequence[str], pipeline: Any) -> list[list[Word]]:
@@ -50,8 +69,10 @@ def join_tokens(text: str, document: Any) -> list[Word]:
         # A token of several words (`del`) has no lemma.
         lemma = fold_word(token.words[0].lemma or form) if len(token.words) == 1 else form
         # Stanza splits some written words, such as contractions, into tokens.
-        if words and words[-1].end == start:
+        gap = text[words[-1].end : start] if words else " "
+        if not gap or (GERSHAYIM.fullmatch(gap) and len(form) == 1 and "א" <= form <= "ת"):
             last = words.pop()
+            form, lemma = gap + form, gap + lemma
             start, form, lemma = last.start, last.form + form, last.form + lemma
         words.append(Word(start, end, form, lemma))
     return words
@@ -59,12 +80,16 @@ def join_tokens(text: str, document: Any) -> list[Word]:
 
 def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = None) -> Lemmatizer:
     """Return a lemmatizer for a language; `stanza_dir` is a folder of Stanza's models."""
-    # `auto` is Stanza if its models are on disk, else simplemma if it has the language, else none.
+    # `auto` is the one with the fewest measured errors, in a tie the simpler one. Stanza needs its
+    # models on disk. A language without evidence has Stanza, else simplemma, else none.
     refuse_unknown("lemmatizer", [name], "polyprobe", LEMMATIZERS)
+    is_auto, errors = name == "auto", read_errors().get(language, UNMEASURED)
+    if is_auto:
+        has_model = (find_stanza(stanza_dir) / stanza_name(language) / "lemma").is_dir()
+        name = min((x for x in errors if x != "stanza" or has_model), key=errors.__getitem__)
     if name == "none" or language.partition("-")[0] in UNINFLECTED:
         return Lemmatizer("none", read_runs)
-    has_model = (find_stanza(stanza_dir) / stanza_name(language) / "lemma").is_dir()
-    if name == "stanza" or (name == "auto" and has_model):
+    if name == "stanza":
         return load_stanza(language, stanza_dir)
     try:
         with explain_missing_extras("finding objects with simplemma", any_package=True):
@@ -72,7 +97,7 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
         if lemma is None:
             raise unknown("language", language, "simplemma", list_lemmas())
     except PolyprobeError:
-        if name == "auto":
+        if is_auto:
             return Lemmatizer("none", read_runs)
         raise
     return Lemmatizer(f"simplemma {version('simplemma')}", partial(read_runs, lemma=lemma))

@@ -24,6 +24,7 @@ from jinja2 import Environment, StrictUndefined
 
 from polyprobe.builder.audit.checks import find_ids, read_split
 from polyprobe.builder.audit.limits import Baseline, find_baselines
+from polyprobe.builder.objects.lemmatizers import list_unmeasured
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.schema.columns import UNREADABLE, Row, find_different, split_name, to_table
 from polyprobe.schema.locate import SENTENCE
@@ -244,7 +245,9 @@ def describe_versions(configs: Sequence[Config], folder: Path) -> str:
             languages = [notes["source_language"], *notes["languages"]]
             # The card warns if the base configuration changed after the version was built.
             is_stale = notes["base"] != hash_base(folder, notes["twin_of"], languages)
-            versions.append({**notes, "name": config.name, "is_stale": is_stale})
+            unmeasured = list_unmeasured(notes["lemmatizers"])
+            more = {"name": config.name, "is_stale": is_stale, "unmeasured": unmeasured}
+            versions.append({**notes, **more})
     values = {"configs": configs, "versions": versions, "head": SENTENCE_HEAD}
     return render_text(__package__, "versions.md", **values)
 

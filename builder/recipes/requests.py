@@ -194,8 +194,8 @@ class SentenceRequest(Options):
     languages: Names = _codes("Comma-separated language codes (default: all).")
     lemmatizer: str = option(
         "auto",
-        f"Lemmatizer that finds the object: {', '.join(LEMMATIZERS)} (auto: stanza if its models "
-        "are present, else simplemma).",
+        f"Lemmatizer that finds the object: {', '.join(LEMMATIZERS)} (auto: the best measured "
+        "one, stanza only if its models are present).",
         choices=LEMMATIZERS,
     )
     threshold: float = option(

@@ -18,7 +18,7 @@ from rapidfuzz.fuzz import ratio
 from polyprobe.builder.facts import SUBJECT
 from polyprobe.builder.facts.labels import normalise
 from polyprobe.builder.objects.find import ObjectSpan, find_objects
-from polyprobe.builder.objects.lemmatizers import load_lemmatizer
+from polyprobe.builder.objects.lemmatizers import list_unmeasured, load_lemmatizer
 from polyprobe.builder.output import folder as disk
 from polyprobe.builder.recipes import list_recipe_configs, load_recipe
 from polyprobe.builder.recipes.requests import SentenceRequest
@@ -149,6 +149,8 @@ def translate(request: SentenceRequest, base: Base, translator: Translator) -> d
     parts = (write_texts((source, rows), (x, base[x])) for x in request.languages)
     if line := translator.forecast(parts):
         report(line)
+    if names := list_unmeasured(request.languages):
+        report(f"finding objects is not measured in {', '.join(names)} (bench/objects.md)")
     for language in request.languages:
         outcomes = translate_rows((source, rows), (language, base[language]), translator, find)
         inflected[language] = inflect_candidates(base[language], outcomes)

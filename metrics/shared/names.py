@@ -31,8 +31,9 @@ UNSEEN = "\u00ad\u200b\u200c\u200d\u2060"  # soft hyphen and joiners: not part o
 OPTIONAL = "".join(map(chr, (*range(0x300, 0x370), *range(0x591, 0x5C8), *range(0x64B, 0x653))))
 ACCENTS = [c for c in map(chr, range(0x300, 0x11000)) if unicodedata.category(c).startswith("M")]
 LETTER = rf"\w{UNSEEN}{''.join(ACCENTS)}"
-WORD = re.compile(rf"\w(?:[{LETTER}'’ʼ·]*[{LETTER}])?")
-FOLDED = str.maketrans({"ё": "е", "ґ": "г", "і": "и", "ї": "и", "’": "'", "ʼ": "'"})
+# The last letter of a Hebrew acronym is behind gershayim: ארה"ב
+WORD = re.compile(rf"\w(?:[{LETTER}'’ʼ·]*[{LETTER}])?(?:(?<=[א-ת])[\"״][א-ת](?![א-ת]))?")
+FOLDED = str.maketrans({"ё": "е", "ґ": "г", "і": "и", "ї": "и", "’": "'", "ʼ": "'", "״": '"'})
 FOLDED |= {x: str(unicodedata.digit(chr(x))) for x in range(0x80, 0x20000) if chr(x).isdecimal()}
 LEFT_OUT = str.maketrans("", "", UNSEEN + OPTIONAL)
 ENDING = 3  # maximum letters that inflection changes
