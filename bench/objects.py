@@ -2,7 +2,7 @@
 
 Run `python -m bench objects [MIRROR] [STANZA] [NAMES]`. MIRROR is a folder with Fluent-mLAMA's
 archive (default: download), STANZA one with Stanza's models (default: Stanza's own folder), NAMES
-an archive of names (`objects_names`). It prints the page, writes it to bench/objects.md and the errors
+an archive of names (`objects_names`). It prints the page, writes it to bench/objects.md, the errors
 to builder/objects/measured.csv, and prints the answers without a verdict.
 """
 
