@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache, reduce
 from importlib.resources import files
 from itertools import chain
@@ -21,19 +21,17 @@ class Endings:
     """The lists of a language; without them, words are compared by their letters alone."""
 
     def __init__(self, table: Mapping[str, str | list[str]] | None, inflected: bool = True) -> None:
-        self.closed, self._inflected, self._folds = table is not None, inflected, []
+        self.closed, self._inflected = table is not None, inflected
         # Each list as its slots, each slot as its pieces.
         slots = {
-            key: [
-                self._spell(fold_word(x)).split() for x in ([text] if type(text) is str else text)
-            ]
+            key: [fold_word(x).split() for x in ([text] if isinstance(text, str) else text)]
             for key, text in (table or {}).items()
         }
-        pairs = {
-            key: [x.split(">") for x in chain(*slots.get(key, []))]
-            for key in ("fold", "initial", "final", "shift")
-        }
-        self._folds, self._initial, self._final, self._shift = pairs.values()
+        self._folds = split_pairs(slots.pop("fold", []))
+        slots = {key: [[*map(self._spell, x)] for x in lists] for key, lists in slots.items()}
+        self._initial, self._final, self._shift = (
+            split_pairs(slots.get(key, [])) for key in ("initial", "final", "shift")
+        )
         small = "|".join(map(re.escape, chain(*slots.get("small", []))))
         self._prefix, consonant, vowel, endings = (
             "".join(f"(?:{'|'.join(map(re.escape, slot))})?" for slot in slots.get(key, []) if slot)
@@ -48,7 +46,12 @@ class Endings:
         self._judge = lru_cache(1 << 18)(self.judge)
 
     def _spell(self, text: str) -> str:
-        return reduce(lambda text, pair: text.replace(pair[0], pair[1]), self._folds, text)
+        return reduce(lambda text, pair: text.replace(*pair), self._folds, text)
+
+    def has(self, ending: str) -> bool:
+        """Tell whether a text is an ending of the lists."""
+        text = self._spell(fold_word(ending))
+        return any(pattern.fullmatch(text) for pattern in self._patterns.values())
 
     def fold(self, words: Sequence[Word]) -> list[Word]:
         """Return words without the spelling variants of the language."""
@@ -96,6 +99,16 @@ class Endings:
             if (place := x.rfind(a, max(1, len(x) - LAST))) > 0
         ]
         return [*dict.fromkeys(x for x in stems if x == label or len(x) >= LEAST_STEM)]
+
+
+def split_pairs(slots: Iterable[Iterable[str]]) -> list[tuple[str, str]]:
+    """Return the pairs of `a>b` in slots.
+
+    >>> split_pairs([["kk>k", "a>"]])
+    [('kk', 'k'), ('a', '')]
+    """
+    parts = (piece.partition(">") for piece in chain(*slots))
+    return [(before, after) for before, _, after in parts]
 
 
 @cache

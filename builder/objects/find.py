@@ -23,8 +23,8 @@ from .endings import Endings, load_endings
 from .lemmatizers import load_lemmatizer
 
 MARKS = "!?.…+#"  # at the end of a name (Yahoo!, Apple Inc., C++)
-# CBS-u, USA:n, unless it is a separate word
-ENDING = re.compile(r"(?:[-'’][^\W\d_]{1,3}|:[^\W\d_]{1,6})(?![\w'’-])")
+MARKED = re.compile(r"[-'’:]([^\W\d_]+)(?![\w'’-])")  # CBS-u, USA:n, unless it is a separate word
+LETTERS = 3  # of a marked ending that is in no list, at most
 PARENTHESIS = re.compile(r"\s*[(（\[][^)）\]]*[)）\]]")
 SHORT = 3  # letters; shorter aliases can be codes (en, es, ru)
 SHARED_BY, ENDED_BY = 3, 4  # labels
@@ -204,8 +204,9 @@ class Reader:
             run = [*run, *(word for word in rest[:1] if word.lemma == name.words[-1].lemma)]
         start, end = run[0].start, run[-1].end
         # A lower-case ending after a mark belongs to the form (CBS-u).
-        ending = ENDING.match(sentence, end)
-        end = ending.end() if ending and ending[0].islower() else end
+        ending = MARKED.match(sentence, end)
+        if ending and (len(ending[1]) <= LETTERS or self._endings.has(ending[1])):
+            end = ending.end() if ending[1].islower() else end
         # Tokenizers cut final marks off names (Yahoo!), so they are added back.
         mark = names[0][len(names[0].rstrip(MARKS)) :]
         end += len(mark) if sentence[start : end + len(mark)] == names[0] else 0
