@@ -172,7 +172,7 @@ def test_a_revision_is_of_the_base_of_an_adapter(tmp_path):
         (("./none",), "error: "),
         (("geolm", "--languages", "en,xx"), "error: unknown language 'xx' in geofacts"),
         (("geolm", "--languages", ""), "error: --languages is empty"),
-        (("geolm", "--config", "large"), "error: unknown configuration 'large' in geofacts"),
+        (("geolm", "--config", "huge"), "error: unknown configuration 'huge' in geofacts"),
         (("geolm", "--json", "."), "error: "),
         ((MASKED, "--revision", "foo"), f"error: --revision foo: '{MASKED}' is not on the Hub"),
     ],
