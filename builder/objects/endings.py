@@ -1,13 +1,12 @@
 """Tell the forms of a name from other names by closed lists of endings (`endings.toml`)."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache, reduce
-from importlib.resources import files
 from itertools import chain
 
 from polyprobe.metrics.shared.names import UNINFLECTED, Word, compare_words, fold_word
+from polyprobe.system.files import read_toml
 
 INFLECTED = 90.0  # least similarity of a label and its form by the lists
 LEAST_STEM = 3  # letters of a stem that differs from the label
@@ -115,6 +114,6 @@ def split_pairs(slots: Iterable[Iterable[str]]) -> list[tuple[str, str]]:
 def load_endings(language: str) -> Endings:
     """Return the lists of a language or split."""
     code = re.split("[-_]", language.lower())[0]
-    tables = tomllib.loads(files(__package__).joinpath("endings.toml").read_text(encoding="utf-8"))
-    table = next((table for codes, table in tables.items() if code in codes.split()), None)
+    tables = read_toml(__package__, "endings.toml").items()
+    table = next((table for codes, table in tables if code in codes.split()), None)
     return Endings(table, code not in UNINFLECTED)

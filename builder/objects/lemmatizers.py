@@ -1,18 +1,17 @@
 """Words and lemmas of texts from Stanza or simplemma, or words without lemmas."""
 
-import csv
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyprobe.metrics.shared.names import LETTER, UNINFLECTED, Word, fold_word, read_runs
 from polyprobe.schema.languages import find_lemma, list_lemmas, stanza_name
+from polyprobe.system.files import read_table_rows
 from polyprobe.system.messages import (
     PolyprobeError,
     explain_missing_extras,
@@ -37,10 +36,9 @@ class Lemmatizer(NamedTuple):
 @cache
 def read_errors() -> dict[str, dict[str, int]]:
     """Return the errors of the lemmatizers by language, from `python -m bench objects`."""
-    lines = files(__package__).joinpath("measured.csv").read_text(encoding="utf-8").splitlines()
     return {
         line["language"]: {name: int(line[name]) for name in UNMEASURED if line[name]}
-        for line in csv.DictReader(lines)
+        for line in read_table_rows(__package__, "measured.csv")
     }
 
 

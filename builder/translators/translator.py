@@ -27,7 +27,7 @@ class Translation(NamedTuple):
 
 
 class PairTexts(NamedTuple):
-    """PairTexts of one pair of languages, with the terms and the relation of each."""
+    """Sentences to translate between two languages, with the terms and the relation of each."""
 
     sentences: Sequence[str]
     source: str
@@ -182,28 +182,31 @@ async def run_jobs(
         next(steps)  # draws the bar
         with closing(steps):  # type: ignore[type-var]
             async with translator.connect():
-                run = _Run(translator, store, pair, steps)
-                run.sample = next((q for q in questions if q.key in texts), None)
-                answers |= await run.work(pending)
+                sample = next((q for q in questions if q.key in texts), None)
+                answers |= await _Run(translator, store, pair, steps, sample).work(pending)
     return answers
 
 
 class _Run:
-    sample: Job | None = None  # a sentence that the service has translated
-    _failed_in_a_row = _unchanged_in_a_row = _total = 0
-
     def __init__(
-        self, engine: Translator, store: ContentStore, pair: tuple[str, str], steps: Iterator[int]
+        self,
+        engine: Translator,
+        store: ContentStore,
+        pair: tuple[str, str],
+        steps: Iterator[int],
+        sample: Job | None,
     ) -> None:
         self._engine, self._store, self._pair, self._steps = engine, store, pair, steps
+        self._sample = sample  # a sentence that the service has translated
         self._requests = sending.Requests(engine.pace, engine.per_second, engine.timeout)
         self._answers: dict[bytes, Translation] = {}
+        self._failed_in_a_row = self._unchanged_in_a_row = self._total = 0
 
     async def work(self, pending: Sequence[Job]) -> dict[bytes, Translation]:
         self._total = len(pending)
         await self._send(pending)
         doubtful = [job for job in pending if self._answers[job.key].problem]
-        if self._engine.can_block and doubtful and self.sample:
+        if self._engine.can_block and doubtful and self._sample:
             # Only what fails twice, while the service works, is an outcome of the sentence.
             await self._send(doubtful)
             await self._check_service()
@@ -226,7 +229,7 @@ class _Run:
     async def _check_service(self) -> None:
         """Stop if a sentence that was translated before comes back unchanged, or not at all."""
         reason = "sentences come back unchanged"
-        if job := self.sample:
+        if job := self._sample:
             try:
                 [text] = await self._requests.send(lambda: self._ask([job]))
                 if not check_text(job.sentence, text).problem:
@@ -266,7 +269,7 @@ class _Run:
             answers = {q.key: check_text(q.sentence, text) for q, text in pairs}
         if good := {key: each.text.encode() for key, each in answers.items() if not each.problem}:
             self._store.add(good)
-            self.sample = self.sample or next(job for job in batch if job.key in good)
+            self._sample = self._sample or next(job for job in batch if job.key in good)
         same = any(answer.problem == "unchanged" for answer in answers.values())
         self._unchanged_in_a_row = self._unchanged_in_a_row + 1 if same else 0
         self._answers |= answers
@@ -288,5 +291,6 @@ def check_text(sentence: str, text: str) -> Translation:
     Translation(text='Oslo is in Norway.', problem='unchanged')
     """
     text = text.strip()
-    same = "unchanged" if text == sentence.strip() else ""
-    return Translation(text, same if text else "empty")
+    if not text:
+        return Translation("", "empty")
+    return Translation(text, "unchanged" if text == sentence.strip() else "")

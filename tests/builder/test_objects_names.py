@@ -4,14 +4,13 @@
 label, form in the sentence (empty if another name begins with the label) and sentence.
 """
 
-import json
-import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from bench.objects_names import count, read_names
 from polyprobe.builder.objects.find import find_objects
 
 INFLECTED = [
@@ -79,25 +78,17 @@ def test_rows_of_28_languages():
 
 @pytest.mark.acceptance
 def test_names_of_universal_dependencies(upstream):
-    rows = defaultdict(lambda: {"names": [], "wrong": [], "others": []})
-    with zipfile.ZipFile(upstream.parent / "oracles" / "ud-names.zip") as archive:
-        for file, kind in (("ud-names", "wrong"), ("other-names", "others")):
-            for row in map(json.loads, archive.read(f"{file}.jsonl").decode().splitlines()):
-                rows[row["language"]][kind if row["form"] is None else "names"].append(row)
-    options = {"lemmatizer": "auto", "stanza_dir": upstream.parent / "stanza"}
+    archive = upstream.parent / "oracles" / "ud-names.zip"
     counts = Counter()
-    for language, kinds in rows.items():
-        spans = find_objects(
-            *([row[x] for row in kinds["names"]] for x in ("text", "label")), language, **options
-        )
-        places = [(row["start"], row["end"]) for row in kinds["names"]]
-        exact = sum(bool(span) and span[:2] == x for span, x in zip(spans, places, strict=True))
-        if len(places) >= ENOUGH:
-            least = LEAST.get(language, LEAST[""])
-            assert exact / len(places) >= least, (language, exact, len(places))
+    for language, rows in read_names(archive).items():
+        part = count(rows, language, "auto", upstream.parent / "stanza")
+        exact = [x for half in part.halves for x in half]
+        if len(exact) >= ENOUGH:
+            share = sum(exact) / len(exact)
+            assert share >= LEAST.get(language, LEAST[""]), (language, share)
         for kind in ("wrong", "others"):
-            counts[kind] += len(kinds[kind])
-            counts[f"{kind} found"] += sum(map(bool, find_forms(kinds[kind], language, **options)))
+            answers = getattr(part, kind)
+            counts.update({kind: len(answers), f"{kind} found": sum(answers)})
     assert counts["wrong"] > 1_900
     assert counts["others"] == 243
     assert counts["wrong found"] / counts["wrong"] <= 0.01

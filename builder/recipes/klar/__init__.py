@@ -55,7 +55,8 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     is_full = pl.col("templates").list.len() == N_TEMPLATES
     complete = [y.filter(is_full).join(facts[x], on="row", how="semi") for x, y in release.items()]
     shared = reduce(lambda first, second: first.join(second, on=keys, how="semi"), complete)
-    order = shared.select(keys).unique().sort(pl.col("relation").str.slice(1).cast(pl.Int32), "row")
+    number = pl.col("relation").str.slice(1).cast(pl.Int32)
+    order = shared.select(keys).unique().sort(number, "row")
     return {x: fill_questions(order, release[x], facts[x]) for x in release}
 
 
