@@ -21,7 +21,7 @@ from polyprobe.system.messages import (
 )
 
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
-UNMEASURED = {"none": 2, "simplemma": 1, "stanza": 0}  # the order without evidence
+UNMEASURED = {"stanza": 0, "simplemma": 1, "none": 2}  # the order without evidence
 GERSHAYIM = re.compile('["״]')  # before the last letter of a Hebrew acronym
 TRIMMED = re.compile(rf"\w(?:.*[{LETTER}])?", re.DOTALL)
 
@@ -78,13 +78,14 @@ def join_tokens(text: str, document: Any) -> list[Word]:
 
 def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = None) -> Lemmatizer:
     """Return a lemmatizer for a language; `stanza_dir` is a folder of Stanza's models."""
-    # `auto` is the one with the fewest measured errors, in a tie the simpler one. Stanza needs its
-    # models on disk. A language without evidence has Stanza, else simplemma, else none.
+    # `auto` is the one with the fewest measured errors. In a tie, and without evidence, it is
+    # Stanza, else simplemma, else none. Stanza needs its models on disk.
     refuse_unknown("lemmatizer", [name], "polyprobe", LEMMATIZERS)
     is_auto, errors = name == "auto", read_errors().get(language, UNMEASURED)
     if is_auto:
         has_model = (find_stanza(stanza_dir) / stanza_name(language) / "lemma").is_dir()
-        name = min((x for x in errors if x != "stanza" or has_model), key=errors.__getitem__)
+        choice = [x for x in UNMEASURED if x in errors and (x != "stanza" or has_model)]
+        name = min(choice, key=errors.__getitem__)
     if name == "none" or language.partition("-")[0] in UNINFLECTED:
         return Lemmatizer("none", read_runs)
     if name == "stanza":
