@@ -34,6 +34,7 @@ def main() -> int:
         "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "COLUMNS": "300",
         "HF_HUB_DISABLE_TELEMETRY": "1", "HF_UPDATE_DOWNLOAD_COUNTS": "0",
     }  # fmt: skip
+    sys.dont_write_bytecode = True  # it holds the times of files, which a world does not keep
     try:
         return run(root, options)
     finally:
