@@ -7,12 +7,12 @@ from itertools import product
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
-from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Point, Points, Quartiles, Series
+from polyprobe.metrics.pictures.picture import Bars, Point, Points, Quartiles, Series
 
 N_COLOURS = 5
 SIZE = 12  # pixels of letters
 LABEL = 32  # at most, characters of a label; the pointer shows the whole
-PLOT = (380, 280)  # pixels of the plot of curves and points
+PLOT = (380, 280)  # pixels of the plot of points
 BAR = 300  # pixels of the axis of bars, so that a phone shows them whole with their labels
 CLOSE = 24  # at most, labels of bars that stand far apart
 DASHES = ("6 4", "2 3", "8 3 2 3")
@@ -87,11 +87,9 @@ def format_number(value: float | None) -> str:
     return "–" if value is None else f"{value:z.3f}"
 
 
-def describe_value(
-    label: str, series: str, value: float | None, bounds: Sequence[float] | None
-) -> str:
-    """Write label, series, value and interval as one line."""
-    text = f"{label}, {series}: {format_number(value)}"
+def format_estimate(value: float | None, bounds: Sequence[float] | None) -> str:
+    """Format a value with three decimals, and its interval, if any, in brackets."""
+    text = format_number(value)
     return f"{text} ({format_number(bounds[0])} to {format_number(bounds[1])})" if bounds else text
 
 
@@ -176,7 +174,7 @@ def shorten_signed(value: float) -> str:
 
 
 def draw_bars(bars: Bars, names: Mapping[str, str], top: float) -> Drawing:
-    """Draw bars with whiskers, marks and levels."""
+    """Draw bars or box plots, with whiskers, marks and levels."""
     thick = 11 if len(bars.series) > 1 or len(bars.labels) > CLOSE else 15
     step = thick * len(bars.series) + (8 if len(bars.labels) <= CLOSE else 5)
     key = [(draw_swatch(i), series.name) for i, series in enumerate(bars.series)]
@@ -199,9 +197,10 @@ def draw_bars(bars: Bars, names: Mapping[str, str], top: float) -> Drawing:
     rows = zip(heights, bars.labels, strict=True)
     texts = [write_label(x_start - 8, y + step / 2, label, names) for y, label in rows]
     parts.append(tag("g", *texts, text_anchor="end"))
-    for i in range(len(bars.series)):
+    for i, series in enumerate(bars.series):
         places = [y + 4 + thick * i for y in heights]
-        parts += _draw_series(bars, i, names, axis, places, thick - 1)
+        draw = _draw_boxes if series.boxes else _draw_series
+        parts += draw(bars, i, names, axis, places, thick - 1)
     for i, (_, value) in enumerate(bars.levels):
         x, dash = axis.place(value), DASHES[i % 3]
         parts.append(draw_line(x, start - 4, x, bottom, stroke_dasharray=dash, stroke_width=1.5))
@@ -209,8 +208,9 @@ def draw_bars(bars: Bars, names: Mapping[str, str], top: float) -> Drawing:
 
 
 def _list_numbers(series: Sequence[Series]) -> list[float]:
-    """List all values, marks and ends of intervals."""
+    """List all values, marks and ends of intervals and boxes."""
     ends = [end for x in series for bounds in x.bounds for end in bounds or ()]
+    ends += [end for x in series for box in x.boxes for end in box]
     values = [value for x in series for value in (*x.values, *x.marks)]
     return [*ends, *(value for value in values if value is not None)]
 
@@ -226,7 +226,7 @@ def _draw_series(
         if value is None:
             continue
         x, middle = axis.place(value), short(y + thick / 2)
-        tip = describe_value(names.get(label, label), series.name, value, bound)
+        tip = f"{names.get(label, label)}, {series.name}: {format_estimate(value, bound)}"
         tip = write_tip(series.tips[i] if series.tips else tip)
         rects.append(tag("rect", tip, x=min(x, zero), y=y, width=abs(x - zero), height=thick))
         if bound is not None:
@@ -241,83 +241,34 @@ def _draw_series(
         yield tag("path", d=marks, stroke="var(--ink)", stroke_width=3)
 
 
-def draw_curves(curves: Curves, names: Mapping[str, str], top: float) -> Drawing:
-    """Draw curves with bands; their labels are numbers, which have no names."""
-    key = [(draw_swatch(i), series.name) for i, series in enumerate(curves.series)]
-    start, x_start = top + 18 * len(key) + 8, 56.0
-    right, bottom, count = x_start + PLOT[0], start + PLOT[1], len(curves.labels)
-    numbers = [0.0, *_list_numbers(curves.series)]
-    y = Axis((min(numbers), max(numbers) or 1.0), (bottom, start))
-    x = Axis((0.5, count + 0.5), (x_start, right))
-    parts = draw_key(key, x_start, top + 8)
-    parts += y.draw_y(x_start, right, curves.y)
-    ticks = [write_text(x.place(i), bottom + 12, label) for i, label in enumerate(curves.labels, 1)]
-    name = write_text((x_start + right) / 2, bottom + 30, curves.x)
-    parts.append(tag("g", *ticks, name, text_anchor="middle"))
-    for place, series in enumerate(curves.series):
-        parts += _draw_curve(series, place, curves.labels, x, y)
-    return max(right + 24, find_end_of_key(key, x_start)), bottom + 42, parts
-
-
-def _draw_curve(
-    series: Series, place: int, labels: Sequence[str], x: Axis, y: Axis
+def _draw_boxes(
+    bars: Bars, place: int, names: Mapping[str, str], axis: Axis, ys: Sequence[float], thick: float
 ) -> Iterator[str]:
-    rows = zip(labels, series.values, series.bounds or [None] * len(labels), strict=True)
-    at = [(x.place(i), v, b, label) for i, (label, v, b) in enumerate(rows, 1) if v is not None]
-    if any(bounds for _, _, bounds, _ in at):
-        ends = [(across, bounds or (value, value)) for across, value, bounds, _ in at]
-        edge = [(a, b[1]) for a, b in ends] + [(a, b[0]) for a, b in reversed(ends)]
-        band = "L".join(f"{short(a)} {short(y.place(value))}" for a, value in edge)
-        yield tag("path", d=f"M{band}Z", fill=colour_bar(place), opacity="0.2")
-    if at:
-        way = "L".join(f"{short(across)} {short(y.place(value))}" for across, value, *_ in at)
-        style = {"stroke_width": 2, "stroke_dasharray": DASHES[0] if place % 2 else None}
-        yield tag("path", d=f"M{way}", fill="none", stroke=colour_bar(place), **style)
-    dots = []
-    for across, value, bounds, label in at:
-        tip = write_tip(describe_value(label, series.name, value, bounds))
-        dots.append(tag("circle", tip, cx=across, cy=y.place(value), r=4))
-    yield tag("g", *dots, fill=colour_bar(place))
+    """Draw the box plots of a series at their places from above."""
+    series, colour = bars.series[place], colour_bar(place)
+    tips = [f"{names.get(label, label)}, {series.name}" for label in bars.labels]
+    rows = zip(series.boxes, ys, tips, strict=True)
+    boxes = [_draw_box(box, y, thick, axis, tip) for box, y, tip in rows]
+    yield tag("g", *boxes, stroke=colour, fill=colour)
 
 
-def draw_boxes(boxes: Boxes, names: Mapping[str, str], top: float) -> Drawing:
-    """Draw box plots."""
-    key = [(draw_swatch(i), name) for i, name in enumerate(boxes.series)]
-    start, x_start, thick = top + 18 * len(key) + 8, 56.0, 24
-    step = thick * len(key) + 6 * len(key) + 14
-    right, bottom = x_start + max(step * len(boxes.labels), 120), start + PLOT[1]
-    every = [box for row in boxes.series.values() for box in row]
-    worst = max([2.0, *(max(box.high, box.mean) for box in every)])
-    y = Axis((min([1.0, *(box.low for box in every)]), worst), (start, bottom))
-    parts = draw_key(key, x_start, top + 8)
-    parts += y.draw_y(x_start, right, boxes.measure)
-    for i, label in enumerate(boxes.labels):
-        x = x_start + step * i + 7
-        middle = x - 7 + step / 2
-        parts.append(write_label(middle, bottom + 12, label, names, text_anchor="middle"))
-        for place, (name, row) in enumerate(boxes.series.items()):
-            x_box, tip = x + place * (thick + 6), f"{names.get(label, label)}, {name}"
-            parts.append(_draw_box(row[i], x_box, thick, y, colour_bar(place), tip))
-    return max(right + 8, find_end_of_key(key, x_start)), bottom + 28, parts
-
-
-def _draw_box(box: Quartiles, x: float, thick: float, y: Axis, colour: str, tip: str) -> str:
+def _draw_box(box: Quartiles, y: float, thick: float, axis: Axis, tip: str) -> str:
     """Draw quartiles, median, whiskers and, as a broken line, the mean."""
-    low, q1, median, q3, high, mean = (y.place(value) for value in box)
-    middle = short(x + thick / 2)
-    whiskers = f"M{middle} {short(low)}V{short(q1)}M{middle} {short(q3)}V{short(high)}"
+    low, q1, median, q3, high, mean = (axis.place(value) for value in box)
+    middle = short(y + thick / 2)
+    whiskers = f"M{short(low)} {middle}H{short(q1)}M{short(q3)} {middle}H{short(high)}"
     lines = "\n".join(f"{name} {value:.2f}" for name, value in box._asdict().items())
     parts = [write_tip(f"{tip}\n{lines}"), tag("path", d=whiskers)]
-    size = {"x": x, "y": q1, "width": thick, "height": max(1, q3 - q1)}
+    size = {"x": q1, "y": y, "width": max(1, q3 - q1), "height": thick}
     parts.append(tag("rect", **size, fill_opacity="0.25"))
     for value, dash in ((median, None), (mean, "3 3")):
-        way = f"M{short(x)} {short(value)}h{thick}"
+        way = f"M{short(value)} {short(y)}v{short(thick)}"
         parts.append(tag("path", d=way, stroke_width=2, stroke_dasharray=dash))
-    return tag("g", *parts, stroke=colour, fill=colour, class_="box")
+    return tag("g", *parts, class_="box")
 
 
 def draw_points(points: Points, names: Mapping[str, str], top: float) -> Drawing:
-    """Draw points."""
+    """Draw points, a curve through those of each group with `curves`."""
     groups = list(dict.fromkeys(point.group for point in points.points))
     circles = [tag("circle", cx=6, cy=0, r=4, fill=colour_bar(i)) for i in range(len(groups))]
     key = [*zip(circles, groups, strict=True)] if len(groups) > 1 else []
@@ -341,19 +292,31 @@ def draw_points(points: Points, names: Mapping[str, str], top: float) -> Drawing
         line = _clip_line(points.line, x, y)
         lines.append(line)
         parts.append(draw_line(*line, stroke_dasharray="6 4", stroke_width=1.5, class_="fitted"))
-    crowd = len(points.points) > CROWD
     for i, group in enumerate(groups):
-        dots = []
-        for point in (point for point in points.points if point.group == group):
-            tip = f"{names.get(point.label, point.label)}\n{points.x} {shorten_signed(point.x)}\n"
-            tips = [] if crowd else [write_tip(f"{tip}{points.y} {format_number(point.y)}")]
-            place = {"cx": x.place(point.x), "cy": y.place(point.y)}
-            dots.append(tag("circle", *tips, r=2.5 if crowd else 4, **place))
-        opacity = "0.5" if crowd else None
-        parts.append(tag("g", *dots, fill=colour_bar(i), class_="points", fill_opacity=opacity))
-    if len(points.points) <= NAMED:
+        parts += _draw_group(points, group, i, names, x, y)
+    if len(points.points) <= NAMED and not points.curves:
         parts += _name_points(points.points, names, x, y, lines)
     return max(right + 24, find_end_of_key(key, x_start)), bottom + 42, parts
+
+
+def _draw_group(
+    points: Points, group: str, place: int, names: Mapping[str, str], x: Axis, y: Axis
+) -> Iterator[str]:
+    """Draw the points of a group, and their curve if the picture has curves."""
+    crowd, ways, dots = len(points.points) > CROWD, [], []
+    for point in (point for point in points.points if point.group == group):
+        tip = f"{names.get(point.label, point.label)}\n{points.x} {shorten_signed(point.x)}\n"
+        tip += f"{points.y} {format_estimate(point.y, point.y_bounds)}"
+        at = {"cx": x.place(point.x), "cy": y.place(point.y)}
+        ways.append(" ".join(map(short, at.values())))
+        tips = [] if crowd else [write_tip(tip)]
+        dots.append(tag("circle", *tips, r=2.5 if crowd else 4, **at))
+    if points.curves:
+        style = {"stroke_width": 2, "stroke_dasharray": DASHES[0] if place % 2 else None}
+        way = f"M{'L'.join(ways)}"
+        yield tag("path", d=way, fill="none", stroke=colour_bar(place), **style, class_="curve")
+    opacity = "0.5" if crowd else None
+    yield tag("g", *dots, fill=colour_bar(place), class_="points", fill_opacity=opacity)
 
 
 def _find_ends(values: Sequence[float], log2: bool) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """The content of pictures, independent of the drawing."""
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -27,37 +28,6 @@ class Heat(NamedTuple):
     details: Mapping[tuple[int, int], str] = MappingProxyType({})
 
 
-class Series(NamedTuple):
-    """Values of a chart, one for each label; None: undefined."""
-
-    name: str
-    values: Sequence[float | None]
-    bounds: Sequence[Sequence[float] | None] = ()  # [low, high] of each value
-    marks: Sequence[float | None] = ()  # a second value at each label, such as chance, as a line
-    tips: Sequence[str] = ()  # for the pointer; by default label, series, value and bounds
-
-
-class Bars(NamedTuple):
-    """A bar chart; each series has one bar at each label: a language, a group or a number."""
-
-    title: str
-    labels: Sequence[str]
-    series: Sequence[Series]
-    measure: str  # name of the axis of values
-    levels: Sequence[tuple[str, float]] = ()  # (name, value) of lines across all bars
-    ends: tuple[float, float] = (0.0, 0.0)  # least extent of the axis, which always has 0
-
-
-class Curves(NamedTuple):
-    """Curves over ordered labels, with their bounds as bands; the axis of values begins at 0."""
-
-    title: str
-    labels: Sequence[str]
-    series: Sequence[Series]
-    x: str
-    y: str
-
-
 class Quartiles(NamedTuple):
     """The distribution of a box plot: ends of the whiskers, quartiles, median and mean."""
 
@@ -69,13 +39,26 @@ class Quartiles(NamedTuple):
     mean: float
 
 
-class Boxes(NamedTuple):
-    """Box plots, `series` by name with one box at each label; values grow downwards, as ranks."""
+class Series(NamedTuple):
+    """Values of a chart, one for each label; None: undefined."""
+
+    name: str
+    values: Sequence[float | None]
+    bounds: Sequence[Sequence[float] | None] = ()  # [low, high] of each value
+    marks: Sequence[float | None] = ()  # a second value at each label, such as chance, as a line
+    tips: Sequence[str] = ()  # for the pointer; by default label, series, value and bounds
+    boxes: Sequence[Quartiles] = ()  # box plots in place of the bars; the values are medians
+
+
+class Bars(NamedTuple):
+    """A bar chart; each series has one bar at each label: a language, a group or a number."""
 
     title: str
     labels: Sequence[str]
-    series: Mapping[str, Sequence[Quartiles]]
-    measure: str
+    series: Sequence[Series]
+    measure: str  # name of the axis of values
+    levels: Sequence[tuple[str, float]] = ()  # (name, value) of lines across all bars
+    ends: tuple[float, float] = (0.0, 0.0)  # least extent of the axis, which always has 0
 
 
 class Point(NamedTuple):
@@ -90,7 +73,7 @@ class Point(NamedTuple):
 
 
 class Points(NamedTuple):
-    """A scatter plot."""
+    """A scatter plot, or curves."""
 
     title: str  # such as the correlation
     points: Sequence[Point]  # the labels of many points are not drawn
@@ -100,6 +83,18 @@ class Points(NamedTuple):
     line: tuple[float, float] | None = None
     log2: bool = False  # a logarithmic x axis
     ends: tuple[float, float] | None = None  # of both axes; None: those of the points
+    curves: bool = False  # a curve through the points of each group, which have no labels
 
 
-Picture = Heat | Bars | Curves | Boxes | Points
+def join_points(title: str, series: Sequence[Series], x: str, y: str) -> Points:
+    """Make the curves of series, whose values are at x = 1, 2, …; an undefined one is left out."""
+    points = [
+        Point(of.name, place, value, of.name, y_bounds=bounds or ())
+        for of in series
+        for place, (value, bounds) in enumerate(zip_longest(of.values, of.bounds), start=1)
+        if value is not None
+    ]
+    return Points(title, points, x, y, curves=True)
+
+
+Picture = Heat | Bars | Points

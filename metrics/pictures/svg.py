@@ -15,8 +15,6 @@ from polyprobe.metrics.pictures.charts import (
     SIZE,
     Drawing,
     draw_bars,
-    draw_boxes,
-    draw_curves,
     draw_key,
     draw_line,
     draw_points,
@@ -29,7 +27,7 @@ from polyprobe.metrics.pictures.charts import (
     write_text,
     write_tip,
 )
-from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points
+from polyprobe.metrics.pictures.picture import Bars, Heat, Picture, Points
 
 # The light colours of the pages, see report.css.
 COLOURS = {"back": "#ffffff", "ink": "#1b1f24", "line": "#d0d7de", "card": "#f5f6f8"}
@@ -160,8 +158,6 @@ def colour_value(ramp: Sequence[str], share: float) -> str:
 DRAW: Mapping[type, Callable[..., Drawing]] = {
     Heat: draw_heat,
     Bars: draw_bars,
-    Curves: draw_curves,
-    Boxes: draw_boxes,
     Points: draw_points,
 }
 

@@ -104,22 +104,21 @@ def _draw(comparison: VersionComparison, title: str) -> Iterator[tuple[str, pict
     """Draw recall@k of each language, the ranks, and the changes by relation."""
     sides = comparison.versions.sides
     recalls = [averages["macro"] for name, averages in comparison.ranks.items() if "@" in name]
-    labels = [str(k + 1) for k in range(len(recalls))]
     for language in ("mean", *comparison.languages):
         rows = [next(x for x in of_k if x.name == language) for of_k in recalls]
         series = [
             picture.Series(sides[0], [x.first for x in rows], [x.first_ci for x in rows]),
             picture.Series(sides[1], [x.second for x in rows], [x.second_ci for x in rows]),
         ]
-        chart = picture.Curves(f"{title}, {language}", labels, series, "k of recall@k", "recall@k")
-        yield f"recall-{language}", chart
+        axes = ("k of recall@k", "recall@k")
+        yield f"recall-{language}", picture.join_points(f"{title}, {language}", series, *axes)
     languages = comparison.languages
-    boxes = {
-        side: [comparison.boxes[language][place] for language in languages]
-        for place, side in enumerate(sides)
-    }
+    series = []
+    for place, side in enumerate(sides):
+        boxes = [comparison.boxes[language][place] for language in languages]
+        series.append(picture.Series(side, [box.median for box in boxes], boxes=boxes))
     measure = "rank of the best correct answer; 1 is best"
-    yield "ranks", picture.Boxes(title, languages, boxes, measure)
+    yield "ranks", picture.Bars(title, languages, series, measure)
     for language, part in comparison.by_relation.items():
         up = part.figures[RECALL]
         for name, correlation in part.correlations.items():

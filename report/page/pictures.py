@@ -9,7 +9,15 @@ import numpy as np
 
 from polyprobe.analysis.figures import results as reader
 from polyprobe.analysis.figures.figures import PAIR, RunFigure
-from polyprobe.metrics.pictures.picture import Bars, Curves, Heat, Picture, Point, Points, Series
+from polyprobe.metrics.pictures.picture import (
+    Bars,
+    Heat,
+    Picture,
+    Point,
+    Points,
+    Series,
+    join_points,
+)
 from polyprobe.report.findings.comparison import LEVEL
 from polyprobe.report.findings.run import BETWEEN, QUANTITIES, WITHIN
 from polyprobe.report.findings.run import SHARES as PARTS_OF_SPLIT
@@ -197,10 +205,9 @@ def _list_charts(part: RunPart) -> Iterator[tuple[str, str, Picture, dict[str, s
         picture = Points(title, points, *axes, line=(1.0, 0.0), ends=(0.0, 1.0))
         yield Titles.CALIBRATION, f"reliability-{language}", picture, {"language": language}
     for language, curves in part.results.get("by_masks", {}).items():
-        labels = [str(m + 1) for m in range(len(curves["all"]))]
         series = [Series(name, values) for name, values in curves.items()]
         axes = ("largest number of masks", "accuracy")
-        chart = Curves(f"{run}, {language}", labels, series, *axes)
+        chart = join_points(f"{run}, {language}", series, *axes)
         yield Titles.MASKS, f"masks-{language}", chart, {"language": language}
     for name, bars in draw_templates(part.results).items():
         yield Titles.TEMPLATES, name, bars, {}

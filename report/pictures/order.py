@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points, Series
+from polyprobe.metrics.pictures.picture import Bars, Heat, Picture, Points, Series
 from polyprobe.schema.languages import find_language, show_language
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import check_arguments
@@ -67,15 +67,12 @@ def arrange(picture: Picture, order: str) -> Picture:
     """
     if order == "given":
         return picture
-    if isinstance(picture, Points | Curves):
-        kind = "scatter plot" if isinstance(picture, Points) else "chart of curves"
+    if isinstance(picture, Points):
+        kind = "chart of curves" if picture.curves else "scatter plot"
         raise PolyprobeError(f"--order {order}: a {kind} has no order of languages; omit --order")
-    if isinstance(picture, Boxes | Bars):
+    if isinstance(picture, Bars):
         places = order_languages(picture.labels, order)
         labels = [picture.labels[i] for i in places]
-        if isinstance(picture, Boxes):
-            boxes = {name: [row[i] for i in places] for name, row in picture.series.items()}
-            return picture._replace(labels=labels, series=boxes)
         series = []
         for name, *lists in picture.series:  # optional ones are empty
             ordered: list[Any] = [[x[i] for i in places] if x else () for x in lists]

@@ -13,13 +13,12 @@ from PIL import Image
 from polyprobe.metrics.pictures.charts import NAMED, Axis, measure_text
 from polyprobe.metrics.pictures.picture import (
     Bars,
-    Boxes,
-    Curves,
     Heat,
     Point,
     Points,
     Quartiles,
     Series,
+    join_points,
 )
 from polyprobe.metrics.pictures.svg import (
     COLOURS,
@@ -60,6 +59,16 @@ POINTS = Points(
     "RankC",
     (0.125, -2.0),
     log2=True,
+)
+
+BOXES = Bars(
+    "boxes",
+    ["en"],
+    [
+        Series("a", [3], boxes=[Quartiles(1, 2, 3, 4, 9, 5)]),
+        Series("b", [1.5], boxes=[Quartiles(1, 1, 1.5, 2, 5, 2.5)]),
+    ],
+    "rank",
 )
 
 
@@ -273,8 +282,8 @@ def test_a_scale_of_differences_has_zero_in_the_middle():
         make_heat(["en", "ru"])._replace(measure="a figure with quite a long name, difference"),
         BARS._replace(series=[*BARS.series[1:], BARS.series[1]._replace(name="a name " * 12)]),
         POINTS._replace(points=[Point("ru", 1.0, 0.5, "x"), Point("en", 2.0, 0.5, "group " * 15)]),
-        Curves("", ["1"], [Series("a name " * 12, [0.5])], "x", "y"),
-        Boxes("", ["en"], {"a name " * 6: [Quartiles(1, 1, 2, 3, 4, 2)]}, "rank"),
+        join_points("", [Series("a name " * 12, [0.5]), Series("b", [0.5])], "x", "y"),
+        BOXES._replace(series=[BOXES.series[0]._replace(name="a name " * 12), BOXES.series[1]]),
     ],
     ids=["squares", "measure", "bars", "points", "curves", "boxes"],
 )
@@ -415,20 +424,39 @@ def test_no_label_of_a_heat_map_covers_another(size):
     assert all(b - a >= (v + w) / 2 for (a, v), (b, w) in pairwise(zip(across, wide, strict=True)))
 
 
-def test_curves_and_boxes_have_their_values():
+def test_curves_go_through_their_values():
     series = [
         Series("a", [0.0, 0.5, 1.0], [[0, 0.1], [0.4, 0.6], [0.9, 1]]),
-        Series("b", [0.5] * 3),
+        Series("b", [0.5, None, 0.5]),
     ]
-    svg = draw(Curves("t", ["1", "2", "3"], series, "k", "recall"))
-    dots = [float(x.get("cy")) for x in select(svg, "circle")]
-    assert dots[0] - dots[1] == pytest.approx(dots[1] - dots[2])
-    assert dots[3:] == [dots[1]] * 3
-    boxes = {"a": [Quartiles(1, 2, 3, 4, 9, 5)], "b": [Quartiles(1, 1, 2, 3, 5, 2.5)]}
-    svg = draw(Boxes("t", ["en"], boxes, "rank"))
-    heights = [float(x.get("height")) for x in select(svg, "rect", "box")]
-    assert heights[0] == pytest.approx(heights[1], abs=0.1)
+    svg = draw(join_points("t", series, "k", "recall"))
+    points = read_points(svg)
+    assert points[0][1] - points[1][1] == pytest.approx(points[1][1] - points[2][1], abs=0.2)
+    assert points[3:] == [(points[place][0], points[1][1]) for place in (0, 2)]
+    ways = [read_way(x) for x in select(svg, "path") if x.get("class") == "curve"]
+    assert ways == [[end for point in part for end in point] for part in (points[:3], points[3:])]
+    whiskers = [read_way(x) for x in select(svg, "path") if x.get("class") == "whiskers"]
+    assert len(whiskers) == 3
+    assert (whiskers[1][1] + whiskers[1][3]) / 2 == pytest.approx(points[1][1], abs=0.2)
+    assert not [x for x in select(svg, "text") if x.get("stroke")]  # points have no labels
+
+
+def test_boxes_are_from_quartile_to_quartile():
+    svg = draw(BOXES)
+    boxes = select(svg, "rect", "box")
+    widths = [float(x.get("width")) for x in boxes]
+    assert widths[0] == pytest.approx(2 * widths[1], abs=0.2)  # 2 to 4, 1 to 2
+    whiskers, median, mean = (
+        read_way(x) for x in next(x for x in svg.iter(f"{SVG}g") if x.get("class") == "box")
+        if x.tag == f"{SVG}path"
+    )  # fmt: skip
+    unit, start = widths[0] / 2, float(boxes[0].get("x"))
+    ends = [whiskers[k] for k in (0, 2, 3, 5)]
+    assert ends == pytest.approx([start + unit * x for x in (-1, 0, 2, 7)], abs=0.2)
+    assert [median[0], mean[0]] == pytest.approx([start + unit, start + 3 * unit], abs=0.2)
     assert {"a", "b", "en", "rank"} <= {x.text for x in select(svg, "text")}
+    spans = sorted((float(x.get("y")), float(x.get("height"))) for x in boxes)
+    assert spans[0][0] + spans[0][1] <= spans[1][0]
 
 
 def test_letters_of_other_scripts_are_text_in_svg_and_named_elsewhere(tmp_path, capfd):

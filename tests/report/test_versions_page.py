@@ -27,13 +27,15 @@ def test_the_pictures_have_the_values_of_the_page(tmp_path):
     assert f"{100 * mean['sentence']:.1f}% of the sentences" in " ".join(finding.lead.split())
     for language in ("mean", "en", "ru"):
         rows = [values["ranks"][f"recall@{k}"]["macro"][language] for k in range(1, 5)]
-        for series in pictures[f"recall-{language}"].series:
-            assert series.values == [row[series.name] for row in rows]
-            assert series.bounds == [row[f"{series.name}_ci"] for row in rows]
-    for side, boxes in pictures["ranks"].series.items():
-        assert [box._asdict() for box in boxes] == [
-            values["boxes"][language][side] for language in ("en", "ru")
+        assert [(p.group, p.x, p.y, p.y_bounds) for p in pictures[f"recall-{language}"].points] == [
+            (side, k, row[side], row[f"{side}_ci"])
+            for side in outcome.wording.versions.sides
+            for k, row in enumerate(rows, start=1)
         ]
+    for series in pictures["ranks"].series:
+        expected = [values["boxes"][language][series.name] for language in ("en", "ru")]
+        assert [box._asdict() for box in series.boxes] == expected
+        assert series.values == [box["median"] for box in expected]
     part = values["by_relation"]["en"]["figures"]
     name = next(name for name in part if name != "recall@1")
     points = pictures[f"changes-en+{name}"].points
@@ -59,8 +61,8 @@ def test_a_browser_draws_all_pictures(tmp_path, browser):
     page = open_page(browser, tmp_path / "page.html")
     assert page.locator("#ranks .box").count() == 4  # two languages, two wordings
     assert page.locator(".figure:visible").count() == 3
-    assert page.locator("#recall-mean path[stroke-width='2']").count() == 2
-    assert page.locator(".figure:visible .points circle").count() == 2  # P19 and P20
+    assert page.locator("#recall-mean path.curve").count() == 2
+    assert page.locator("[id^=changes]:visible .points circle").count() == 2  # P19 and P20
     page.locator("section", has_text="Recall@k").locator("select").first.select_option("ru")
     assert page.locator("#recall-ru").is_visible()
     assert not page.locator("#recall-mean").is_visible()
