@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from polyprobe.analysis.compare.match import match_runs
 from polyprobe.analysis.compare.sentences.compare import VersionComparison, compare_versions
-from polyprobe.analysis.compare.sentences.deltas import Versions, rank_answers
+from polyprobe.analysis.compare.sentences.deltas import INFLECTION, Versions, rank_answers
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
 from polyprobe.metrics.joint.significance import Paired
@@ -140,13 +140,14 @@ def write_paired(row: Paired) -> str:
 
 def describe_inflection(found: VersionComparison) -> str:
     """Return a sentence on the inflection delta, or on its absence."""
-    if found.inflection is None or found.inflection.delta is None:
+    measured = found.measures.get(INFLECTION)
+    if measured is None or not measured.figures:
         return "Inflection delta: no fact has two correct forms that include the label."
-    [row] = found.inflection.delta["macro"][:1]
+    [row], n = measured.figures[INFLECTION]["macro"][:1], measured.fields["n_queries"][LANGUAGE]
     template, sentence, difference, p = write_paired(row).split(" | ")
     return (
         "Inflection delta, rank(label) - rank(other form), for the "
-        f"{found.inflection.n_queries[LANGUAGE]:,} facts with exactly two correct forms, over all "
+        f"{n:,} facts with exactly two correct forms, over all "
         f"relations, macro: {template} for templates, {sentence} for sentences, difference "
         f"{difference}, p = {p}. Spanish does not inflect for case: the other form is usually "
         "another name or spelling chosen by the translator."

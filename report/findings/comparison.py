@@ -273,35 +273,12 @@ def make_changes_table(part: ByRelation, title: str = "") -> Table:
 
 def list_notes_of_wording(comparison: VersionComparison) -> Iterator[str]:
     """Yield the notes below the table of a wording, one line each."""
-    reference, variant = comparison.versions.wordings
-    overlap, words = comparison.overlap, comparison.words
-    feminine, quality = comparison.feminine, comparison.quality
     yield (
         f"{comparison.n_queries:,} rows in both; macro: mean over relations, micro: over rows; "
         "ranks are of the best correct answer, ties in expectation"
     )
     yield from _list_left_out(comparison, comparison.versions.sides, ", ")
-    if overlap:
-        for language, chrf in overlap.by_language.items():
-            ci = chrf.sentences_ci
-            interval = f"{ci[0]:.1f} to {ci[1]:.1f}" if ci else "–"
-            yield (
-                f"chrF {language}: {chrf.corpus:.1f}, mean of sentences {chrf.sentences:.1f} "
-                f"({interval}), {overlap.compared}s, {variant} against {reference} as reference"
-            )
-        yield f"chrF signature: {overlap.signature}"
-    for group, counts_of_group in words.n_facts.items() if words else ():
-        yield f"{group}: facts " + ", ".join(f"{x} {n:,}" for x, n in counts_of_group.items() if n)
-    for language, forms in feminine.forms.items() if feminine else ():
-        yield (
-            f"feminine verb forms {language}: {forms.variant_feminine} of {forms.variant} in "
-            f"{variant}, {forms.reference_feminine} of {forms.reference} in {reference}"
-        )
-    if quality and quality.score:
-        yield (
-            f"QE: {quality.model} (comet {quality.version}), source {quality.source}/en, "
-            f"{quality.n_queries:,} rows"
-        )
+    yield from (line for x in comparison.measures.values() for line in x.lines)
     yield from comparison.notes
     yield from (f"omitted: {line}" for line in comparison.failures)
 

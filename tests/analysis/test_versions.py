@@ -26,6 +26,7 @@ from tests.making.runs import reseal
 from tests.making.versions import CONFIGS, N, best_ranks, write_dataset, write_run, write_versions
 
 FEW = {"n_resamples": 99}
+NO_DELTA = {"macro": None, "micro": None, "n_queries": {"en": 0, "ru": 0}}
 
 
 @pytest.fixture
@@ -142,12 +143,12 @@ def delta(run, language):
 
 def test_inflection_delta_by_definition(tmp_path):
     template, sentence = write_versions(tmp_path, two_forms=True)
-    found = compare_versions(find_versions(sentence, template), **FEW).inflection
-    assert found.n_queries == {"en": N, "ru": N}
+    found = compare_versions(find_versions(sentence, template), **FEW).measures["inflection delta"]
+    assert found.fields["n_queries"] == {"en": N, "ru": N}
     relations = template.read("en")["relation"].to_pylist()
     for place, language in enumerate(("en", "ru")):
         for average in ("macro", "micro"):
-            row = found.delta[average][place]
+            row = found.figures["inflection delta"][average][place]
             one, other = (
                 averages(delta(run, language), relations)[average] for run in (sentence, template)
             )
@@ -158,7 +159,7 @@ def test_inflection_delta_by_definition(tmp_path):
 
 def test_no_row_with_two_forms(runs):
     found = compare_versions(find_versions(*reversed(runs)), **FEW)
-    assert found.inflection == (None, {"en": 0, "ru": 0})
+    assert found.measures["inflection delta"].fields == NO_DELTA
     assert "inflection delta: 0 rows have a label and another form" in found.notes[0]
 
 
@@ -170,7 +171,7 @@ def test_candidates_that_are_not_the_dataset_s_have_no_inflection_delta(tmp_path
     ]
     found = compare_versions(find_versions(*reversed(versions)), **FEW)
     assert found.failures == []
-    assert found.inflection == (None, {"en": 0, "ru": 0})
+    assert found.measures["inflection delta"].fields == NO_DELTA
     assert found.notes[0].startswith("inflection delta: a run's candidates are all objects")
 
 
@@ -192,15 +193,15 @@ def test_chrf_is_sacrebleu_s_of_the_filled_texts(runs):
     texts = load_texts(find_versions(*reversed(runs)), ["ru"], ids)
     assert (texts.reference["ru"], texts.variant["ru"]) == (TEMPLATES, SENTENCES)
     assert texts.english == ["Olga was born in Moscow.", "Ivan was born in Paris."]
-    found = measure_overlap(texts, WordingTest([], None, {}))
-    chrf = found.by_language["ru"]
-    assert chrf.corpus == sacrebleu.corpus_chrf(SENTENCES, [TEMPLATES]).score
+    found = measure_overlap(texts, WordingTest([], None, {})).fields
+    chrf = found["by_language"]["ru"]
+    assert chrf["corpus"] == sacrebleu.corpus_chrf(SENTENCES, [TEMPLATES]).score
     each = [
         sacrebleu.sentence_chrf(one, [other]).score
         for one, other in zip(SENTENCES, TEMPLATES, strict=True)
     ]
-    assert chrf.sentences == pytest.approx(np.mean(each))
-    assert found.signature.startswith("nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:")
+    assert chrf["sentences"] == pytest.approx(np.mean(each))
+    assert found["signature"].startswith("nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:")
 
 
 def test_a_dataset_that_is_gone_or_changed_costs_the_texts_alone(tmp_path, runs):
@@ -212,7 +213,7 @@ def test_a_dataset_that_is_gone_or_changed_costs_the_texts_alone(tmp_path, runs)
     gone = compare_versions(find_versions(*reversed(runs)), **FEW)
     for found, reason in ((changed, "'ru' of tiny/small has changed since"), (gone, "no dataset")):
         assert found.ranks == whole.ranks
-        assert found.overlap is found.inflection is None
+        assert found.measures == {}
         (line,) = found.failures
         assert line.startswith("inflection delta, chrF: the texts are not at hand: ")
         assert reason in line
@@ -258,15 +259,12 @@ def test_the_other_order_has_the_opposite_differences(tmp_path):
 def test_clusters_are_drawn_in_every_figure(tmp_path, cluster):
     versions = find_versions(*reversed(write_versions(tmp_path, two_forms=True)))
     drawn = [compare_versions(versions, clusters=c, **FEW) for c in ("none", cluster)]
-    for figure in ("ranks", "inflection"):
-        facts, clusters = (getattr(found, figure) for found in drawn)
-        one, other = (
-            (part["mean_rank"] if figure == "ranks" else part.delta)["micro"][-1]
-            for part in (facts, clusters)
-        )
+    for figure in ("mean_rank", "inflection delta"):
+        one, other = (found.figures[figure]["micro"][-1] for found in drawn)
         assert one.difference == other.difference
         assert one.ci != other.ci
-    sentences = [found.overlap.by_language["ru"].sentences_ci for found in drawn]
+    fields = [found.measures["chrF"].fields["by_language"]["ru"] for found in drawn]
+    sentences = [of_russian["sentences_ci"] for of_russian in fields]
     assert sentences[0] != sentences[1]
 
 

@@ -151,9 +151,10 @@ def test_mean_scores_by_hand(tmp_path, python):
     versions = find_versions(*reversed(write_versions(tmp_path)))
     options = WordingOptions(comet_python=python, comet_model="fine")
     whole = compare_versions(versions, options, n_resamples=99)
-    found, by_relation = whole.quality, whole.by_relation
-    russian, mean = found.score["micro"]
-    assert (russian.name, found.n_queries, found.source) == ("ru", N, "small-sentence")
+    found, by_relation = whole.measures["QE"], whole.by_relation
+    russian, mean = found.figures["QE"]["micro"]
+    names = [russian.name, *(found.fields[x] for x in ("n_queries", "source"))]
+    assert names == ["ru", N, "small-sentence"]
     # rows of women: родился → родилась in four, умер → умерла in two; of all rows, a city each
     # third: Москве (as long), Париже and Риме (a letter more)
     longer = (4 * 1 + 2 * 2 + 8 * 1) / N / 100
@@ -183,7 +184,7 @@ def test_no_english_to_translate_from(tmp_path, python):
     versions = find_versions(*reversed(write_versions(tmp_path, languages=["ru"])))
     options = WordingOptions(comet_python=python, comet_model="killed")
     found = compare_versions(versions, options, n_resamples=99)
-    assert found.quality.score is None
+    assert found.measures["QE"].figures == {}
     assert found.notes[-1].startswith("QE: 0 rows with a sentence in a split 'en'")
 
 

@@ -17,7 +17,6 @@ from polyprobe.analysis.compare.options import WordingOptions
 from polyprobe.analysis.compare.sentences import gender as twin_gender
 from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.gender import (
-    Forms,
     count_feminine,
     load_tagger,
     read_genders,
@@ -89,24 +88,27 @@ def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):
     monkeypatch.setattr(twin_gender, "load_tagger", only_russian)
     versions = find_versions(*reversed(write_versions(tmp_path)))
     found = compare_versions(versions, WordingOptions(gender=gender_file, stanza=tmp_path), **FEW)
-    feminine = found.feminine
+    feminine = found.measures["feminine verb forms"]
+    [share] = feminine.figures.values()
     # of twelve rows every other one is of a woman, with one verb each
-    assert feminine.n_facts == 6
-    assert feminine.forms == {"ru": Forms(6, 6, 0, 6)}
-    assert feminine.without_tagger == {"en": "none here"}
+    assert feminine.fields["n_facts"] == 6
+    counts = {"sentence_feminine": 6, "sentence": 6, "template_feminine": 0, "template": 6}
+    assert feminine.fields["forms"] == {"ru": counts}
+    assert feminine.fields["without_tagger"] == {"en": "none here"}
     low = 2 / (2 + stats.t.ppf(0.975, 1) ** 2)  # Wilson's interval of 2 of 2 subjects
-    for row in (row for rows in feminine.share.values() for row in rows):
+    for row in (row for rows in share.values() for row in rows):
         assert (row.first, row.second, row.difference, row.ci) == (1, 0, 1, [1, 1])
         assert row.first_ci == pytest.approx([low, 1])
         assert row.second_ci == pytest.approx([0, 1 - low])
-    assert [row.name for row in feminine.share["macro"]] == ["ru", "mean"]
+    assert [row.name for row in share["macro"]] == ["ru", "mean"]
     pair = (versions.reference, versions.variant)
     other = compare_versions(
         find_versions(*pair), WordingOptions(gender=gender_file, stanza=tmp_path), **FEW
-    ).feminine
-    rows = [row for average in other.share.values() for row in average]
+    ).measures["feminine verb forms"]
+    [share] = other.figures.values()
+    rows = [row for average in share.values() for row in average]
     assert {(row.first, row.second, row.difference) for row in rows} == {(0, 1, -1)}
-    assert other.forms == feminine.forms
+    assert other.fields["forms"] == feminine.fields["forms"]
     assert "feminine verb forms: no tagger for 'en' (none here)" in found.notes
     assert found.failures == []
 
@@ -120,7 +122,8 @@ def test_no_female_subject(tmp_path, monkeypatch):
         WordingOptions(gender=file, stanza=tmp_path),
         **FEW,
     )
-    assert (found.feminine.n_facts, found.feminine.share) == (0, None)
+    feminine = found.measures["feminine verb forms"]
+    assert (feminine.fields["n_facts"], feminine.figures) == (0, {})
     assert any("0 rows have a female subject" in note for note in found.notes)
 
 
@@ -147,8 +150,9 @@ def test_a_folder_without_models_is_reported(tmp_path, gender_file):
     found = compare_versions(
         versions, WordingOptions(gender=gender_file, stanza=tmp_path / "models"), **FEW
     )
-    assert [*found.feminine.without_tagger] == ["en", "ru"]
-    reason = found.feminine.without_tagger["ru"]
+    reasons = found.measures["feminine verb forms"].fields["without_tagger"]
+    assert [*reasons] == ["en", "ru"]
+    reason = reasons["ru"]
     assert f"stanza.download('ru', processors='tokenize,mwt,pos', model_dir='{tmp_path}" in reason
     assert "\n" not in reason
 

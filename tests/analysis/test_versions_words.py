@@ -32,8 +32,11 @@ def rows_of(gender):
 def test_facts_about_women_and_men(tmp_path, gender_file):
     template, sentence = write_versions(tmp_path)
     versions = find_versions(sentence, template)
-    found = compare_versions(versions, WordingOptions(gender=gender_file), **FEW).words
-    assert found.n_facts == {"women": {"en": 0, "ru": 6}, "men": {"en": 0, "ru": 3}}
+    found = compare_versions(versions, WordingOptions(gender=gender_file), **FEW)
+    assert found.measures["verb forms"].fields["n_facts"] == {
+        "women": {"en": 0, "ru": 6},
+        "men": {"en": 0, "ru": 3},
+    }
     # templates use masculine verbs only, sentences those of the person (tests/making/versions.py)
     shares = {"women: verb form": (1, 0), "men: verb form": (1, 1)}
     for group, gender in (("women", "female"), ("men", "male")):
@@ -50,7 +53,7 @@ def test_facts_about_women_and_men(tmp_path, gender_file):
             assert (row.first, row.second) == pytest.approx(tuple(values))
     other = compare_versions(
         find_versions(template, sentence), WordingOptions(gender=gender_file), **FEW
-    ).words
+    )
     row = other.figures["women: verb form"]["macro"][0]
     assert (row.first, row.second) == (0, 1)
 
@@ -82,7 +85,7 @@ def test_relations_without_known_forms_are_noted(tmp_path, gender_file):
     found = compare_versions(
         find_versions(*write_versions(tmp_path)), WordingOptions(gender_file, own), **FEW
     )
-    assert found.words.figures == {}
+    assert found.measures["verb forms"].figures == {}
     assert any(line.startswith("verb forms: 0 rows have a subject") for line in found.notes)
 
 

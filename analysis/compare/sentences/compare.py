@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +23,15 @@ from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.messages import Console, PolyprobeError, missing, one_line, track
 
 from . import deltas, gender
-from .deltas import ENGLISH, WordingTest, WordingTexts, find_obstacle, load_texts
+from .deltas import (
+    ENGLISH,
+    INFLECTION,
+    NO_AVERAGES,
+    Measured,
+    WordingTest,
+    WordingTexts,
+    load_texts,
+)
 
 # torchmetrics 0.10, which comet 2.2.7 needs, imports pkg_resources
 INSTALL = "unbabel-comet 'setuptools<81'"
@@ -37,52 +46,34 @@ REMEDIES = {
 }
 WORKER = Path(__file__).with_name("comet_worker.py")
 Translation = tuple[str, str]  # source and translation
-Measure = Callable[[WordingTexts], Any]
-MEASURES = ("inflection delta", "verb forms", "feminine verb forms", "chrF", "QE")
+Measure = Callable[[WordingTexts], Measured]
+CHRF, QE = "chrF", "QE"
+# Measure → its key in the JSON, in this order.
+KEYS = {
+    INFLECTION: "inflection_delta",
+    gender.WORDS: "verb_forms",
+    gender.FEMININE: "feminine_forms",
+    CHRF: "chrf",
+    QE: "qe",
+}
 
 
-class LanguageOverlap(NamedTuple):
-    """ChrF of one language, 0 to 100: over the corpus, and the mean of its sentences."""
-
-    corpus: float
-    sentences: float
-    sentences_ci: list[float] | None
-
-
-class Overlap(NamedTuple):
-    """ChrF of the variant with the reference wording as reference."""
-
-    by_language: dict[str, LanguageOverlap]
-    signature: str  # sacreBLEU's
-    scores: np.ndarray  # [rows, L]
-    compared: str  # a key of `options.CHRF_UNITS`
-
-
-class Quality(NamedTuple):
-    """Estimated quality of both wordings as translations of the English sentence."""
-
-    score: Averages | None  # None without such rows
-    n_queries: int  # rows with an English sentence
-    source: str  # configuration of the English sentences
-    model: str  # of COMET, as the version
-    version: str
-    change: np.ndarray  # variant - reference [rows, L]; NaN where not scored
-
-
-def measure_overlap(texts: WordingTexts, test: WordingTest, unit: str = "sentence") -> Overlap:
+def measure_overlap(texts: WordingTexts, test: WordingTest, unit: str = "sentence") -> Measured:
     """Compute chrF (Popović 2015) of the variant's texts against those of the reference.
 
-    Fluent-mLAMA compares prompts, and a prompt without text has chrF 0.
+    It is 0 to 100, over the corpus, and the mean of the sentences. Fluent-mLAMA compares prompts,
+    and a prompt without text has chrF 0.
     """
     try:
-        from sacrebleu.metrics import CHRF
+        from sacrebleu import metrics
     except ImportError:
-        raise missing("chrF", "sacrebleu") from None
-    chrf = CHRF()
+        raise missing(CHRF, "sacrebleu") from None
+    chrf = metrics.CHRF()
     n_resamples = min(test.options.get("n_resamples", 1000), 1000)
     resampling = {"n_resamples": n_resamples, "seed": test.options.get("seed", 0)}
-    by_language, columns = {}, []
-    for language in track(texts.variant, "chrF"):
+    reference, variant = texts.wordings
+    by_language, columns, lines = {}, [], []
+    for language in track(texts.variant, CHRF):
         pair = (texts.variant[language], texts.reference[language])
         variants, references = texts.starts[language] if unit == "prompt" else pair
         scores = [
@@ -91,18 +82,32 @@ def measure_overlap(texts: WordingTexts, test: WordingTest, unit: str = "sentenc
         ]
         mean = summarize({"chrf": scores}, clusters=test.clusters, **resampling)
         corpus = chrf.corpus_score(variants, [references]).score
-        by_language[language] = LanguageOverlap(corpus, mean["chrf"], mean["chrf_ci"])
+        value, ci = mean["chrf"], mean["chrf_ci"]
+        by_language[language] = {"corpus": corpus, "sentences": value, "sentences_ci": ci}
+        interval = f"{ci[0]:.1f} to {ci[1]:.1f}" if ci else "–"
+        lines.append(
+            f"chrF {language}: {corpus:.1f}, mean of sentences {value:.1f} ({interval}), {unit}s, "
+            f"{variant} against {reference} as reference"
+        )
         columns.append(scores)
-    return Overlap(by_language, str(chrf.get_signature()), np.array(columns).T, unit)
+    signature = str(chrf.get_signature())
+    fields = {"by_language": by_language, "signature": signature, "compared": unit}
+    lines.append(f"chrF signature: {signature}")
+    return Measured({}, fields, lines, [], np.array(columns).T)
 
 
-def measure_quality(texts: WordingTexts, python: str, model: str, test: WordingTest) -> Quality:
-    """Compare the mean scores of both wordings, of rows with an English sentence, by language."""
+def measure_quality(texts: WordingTexts, python: str, model: str, test: WordingTest) -> Measured:
+    """Compare the quality of both wordings as translations of the English sentence, by language."""
     change = np.full((len(texts.english), len(texts.variant)), np.nan)
     rows = [row for row, text in enumerate(texts.english) if text is not None]
     languages = [language for language in texts.variant if language != ENGLISH]
+    fields = {"n_queries": len(rows), "source": texts.english_from, "model": "", "version": ""}
     if not rows or not languages:
-        return Quality(None, len(rows), texts.english_from, "", "", change)
+        note = (
+            f"QE: {len(rows):,} rows with a sentence in a split '{ENGLISH}' of either "
+            f"configuration or in a configuration '{ENGLISH}', and a language beside it are needed"
+        )
+        return Measured({}, {**NO_AVERAGES, **fields}, [], [note], change)
     sides = [
         [[(texts.english[row] or "", wording[x][row]) for row in rows] for x in languages]
         for wording in (texts.variant, texts.reference)
@@ -118,9 +123,11 @@ def measure_quality(texts: WordingTexts, python: str, model: str, test: WordingT
     places = [[*texts.variant].index(x) for x in languages]
     change[np.ix_(rows, places)] = variant - reference
     ones = np.ones((len(rows), 1))
-    measures = {"qe": (Ratio(variant, ones), Ratio(reference, ones))}
-    averages = test.compare(languages, measures, rows)["qe"]
-    return Quality(averages, len(rows), texts.english_from, model, version, change)
+    figures = test.compare(languages, {QE: (Ratio(variant, ones), Ratio(reference, ones))}, rows)
+    source = f"source {texts.english_from}/en, {len(rows):,} rows"
+    line = f"QE: {model} (comet {version}), {source}"
+    fields |= {"model": model, "version": version}
+    return Measured(figures, {**figures[QE], **fields}, [line], [], change)
 
 
 def score_translations(
@@ -188,12 +195,7 @@ class VersionComparison(NamedTuple):
     by_relation: dict[str, deltas.ByRelation]  # always variant - reference, by language
     notes: list[str]
     failures: list[str]  # requested measures that failed, with the remedy
-    # `MEASURES`: None if not measured, with the reason in `notes`
-    inflection: deltas.Inflection | None
-    words: gender.Words | None
-    feminine: gender.Feminine | None
-    overlap: Overlap | None
-    quality: Quality | None
+    measures: dict[str, Measured]  # of `KEYS`, those that were measured
 
     @property
     def direction(self) -> str:
@@ -208,18 +210,14 @@ class VersionComparison(NamedTuple):
     @property
     def figures(self) -> dict[str, Averages]:
         """List all measured paired figures by name."""
-        averages = {
-            "inflection delta": self.inflection and self.inflection.delta,
-            "feminine verb forms": self.feminine and self.feminine.share,
-            "QE": self.quality and self.quality.score,
-        }
-        words = self.words.figures if self.words else {}
-        return {**self.ranks, **words, **{name: rows for name, rows in averages.items() if rows}}
+        measured = (x.figures.items() for x in self.measures.values())
+        return {**self.ranks, **dict(chain.from_iterable(measured))}
 
     def as_json(self) -> dict[str, Any]:
         """List figure, average, language, values; sides have the names of the wordings."""
-        sides, (reference, variant) = self.versions.sides, self.versions.wordings
-        names = {"first": sides[0], "second": sides[1], "reference": reference, "variant": variant}
+        sides = self.versions.sides
+        names = {"first": sides[0], "second": sides[1]}
+        measures = {key: self.measures.get(name) for name, key in KEYS.items()}
         return {
             "difference": self.direction,
             "languages": self.languages,
@@ -231,11 +229,7 @@ class VersionComparison(NamedTuple):
                 language: {side: box._asdict() for side, box in zip(sides, boxes, strict=True)}
                 for language, boxes in self.boxes.items()
             },
-            "inflection_delta": _describe(self.inflection, names),
-            "verb_forms": _describe(self.words, names),
-            "feminine_forms": _describe(self.feminine, names),
-            "chrf": _name(self.overlap, names),
-            "qe": _describe(self.quality, names),
+            **{key: x and _name(x.fields, names) for key, x in measures.items()},
             "by_relation": {
                 "difference": self.relation_direction,
                 **_name(self.by_relation, names),
@@ -243,15 +237,6 @@ class VersionComparison(NamedTuple):
             "notes": self.notes,
             "failures": self.failures,
         }
-
-
-def _describe(measure: Any, names: Mapping[str, str]) -> dict[str, Any] | None:
-    """List the averages of a measure, its first field, and the other fields."""
-    if measure is None:
-        return None
-    averages, *fields = _name(measure, names).items()
-    empty = {"macro": None, "micro": None}
-    return {**(empty if averages[1] is None else averages[1]), **dict(fields)}
 
 
 def _name(value: Any, names: Mapping[str, str]) -> Any:
@@ -267,8 +252,7 @@ def _name(value: Any, names: Mapping[str, str]) -> Any:
         side, mark, end = field.partition("_")
         fields[names.get(side, side) + mark + end] = _name(part, names)
     fields.pop("name", None)
-    # of each row: too much for a file
-    return {field: part for field, part in fields.items() if not isinstance(part, np.ndarray)}
+    return fields
 
 
 def compare_versions(
@@ -289,10 +273,10 @@ def compare_versions(
     # ranks and tables are of variant and reference, what is listed is in the order of the runs
     first, second = ranks[::-1] if swapped else ranks
     boxes = zip(deltas.summarize_ranks(first), deltas.summarize_ranks(second), strict=True)
-    measures = _list_measures(match.tables, options, ranks, test)
+    plan = _list_measures(match.tables, options, ranks, test)
     averages = deltas.compare_ranks(*ranks, test)
-    results, failures = _measure(versions, match.languages, table, measures)
-    changes = _list_changes(match.tables, ranks, results)
+    measures, failures = _measure(versions, match.languages, table, plan)
+    changes = _list_changes(match.tables, ranks, measures)
     return VersionComparison(
         versions,
         match.languages,
@@ -302,9 +286,9 @@ def compare_versions(
         averages,
         dict(zip(match.languages, boxes, strict=True)),
         deltas.split_by_relation(relations, changes, match.languages),
-        _list_notes(results, versions, match.n_differing),
+        _list_notes(measures, versions, match.n_differing),
         failures,
-        *map(results.get, MEASURES),
+        measures,
     )
 
 
@@ -312,25 +296,24 @@ def _list_measures(
     tables: Pair, options: WordingOptions, ranks: gender.RanksOfBoth, test: deltas.WordingTest
 ) -> dict[str, Measure]:
     """List the measures of texts by name: always two, others if the options ask for them."""
-    measures: dict[str, Measure] = {
-        "inflection delta": lambda texts: deltas.measure_inflection(tables, texts, test),
-        "chrF": lambda texts: measure_overlap(texts, test, options.chrf_on),
-    }
+    measures: dict[str, Measure] = {}
     if options.gender:
         genders, stanza = gender.read_genders(options.gender), options.stanza
         inputs = (gender.read_verb_forms(options.verb_forms or gender.VERB_FORMS), ranks, test)
-        measures["verb forms"] = lambda texts: gender.measure_words(texts, genders, *inputs)
-        if stanza:
-            share = (genders, stanza, test)
-            measures["feminine verb forms"] = lambda texts: gender.measure_feminine(texts, *share)
+        measures[gender.WORDS] = lambda texts: gender.measure_words(texts, genders, *inputs)
+    measures[INFLECTION] = lambda texts: deltas.measure_inflection(tables, texts, test)
+    if options.gender and stanza:
+        share = (genders, stanza, test)
+        measures[gender.FEMININE] = lambda texts: gender.measure_feminine(texts, *share)
     if python := options.comet_python:
         of_comet = (python, options.comet_model or REFERENCE_FREE, test)
-        measures["QE"] = lambda texts: measure_quality(texts, *of_comet)
+        measures[QE] = lambda texts: measure_quality(texts, *of_comet)
+    measures[CHRF] = lambda texts: measure_overlap(texts, test, options.chrf_on)
     return measures
 
 
 def _list_changes(
-    tables: Pair, ranks: gender.RanksOfBoth, results: Mapping[str, Any]
+    tables: Pair, ranks: gender.RanksOfBoth, measures: Mapping[str, Measured]
 ) -> dict[str, np.ndarray]:
     """List each figure's change of each row [rows, L], variant - reference, NaN where unknown."""
     variant, reference = ranks
@@ -338,10 +321,7 @@ def _list_changes(
         deltas.RECALL: variant.recall[0] - reference.recall[0],
         "mean_rank": variant.rank - reference.rank,
     }
-    if quality := results.get("QE"):
-        changes["QE"] = quality.change
-    if overlap := results.get("chrF"):
-        changes["chrF"] = overlap.scores
+    changes |= {x: y.changes for x, y in measures.items() if y.changes is not None}
     prompts = [
         np.column_stack([table[PROMPT].to_numpy().astype(float) for table in side.values()])
         for side in tables
@@ -349,7 +329,9 @@ def _list_changes(
     return {**changes, PROMPT: prompts[0] - prompts[1]}
 
 
-def _list_notes(results: Mapping[str, Any], versions: Versions, n_differing: int) -> list[str]:
+def _list_notes(
+    measures: Mapping[str, Measured], versions: Versions, n_differing: int
+) -> list[str]:
     """Write a line on what else differs, and on each measured figure without a value."""
     lines = []
     if n_differing:
@@ -363,34 +345,12 @@ def _list_notes(results: Mapping[str, Any], versions: Versions, n_differing: int
         lines.append(
             f"the runs also differ in {settings}: the differences are not of wording alone"
         )
-    inflection, words, feminine, _, quality = map(results.get, MEASURES)
-    if inflection and inflection.delta is None:
-        reason = find_obstacle(versions.runs)
-        reason = reason or "0 rows have a label and another form as right candidates"
-        lines.append(f"inflection delta: {reason}")
-    if words and not words.figures:
-        lines.append(
-            "verb forms: 0 rows have a subject of --gender FILE and a relation and language of "
-            "--verb-forms FILE"
-        )
-    if feminine and feminine.share is None:
-        lines.append(
-            f"feminine verb forms: {feminine.n_facts:,} rows have a female subject, and in no "
-            "language do both wordings show a verb with a gender"
-        )
-    for language, reason in feminine.without_tagger.items() if feminine else ():
-        lines.append(f"feminine verb forms: no tagger for '{language}' ({reason})")
-    if quality and quality.score is None:
-        lines.append(
-            f"QE: {quality.n_queries:,} rows with a sentence in a split '{ENGLISH}' of either "
-            f"configuration or in a configuration '{ENGLISH}', and a language beside it are needed"
-        )
-    return lines
+    return [*lines, *(note for x in measures.values() for note in x.notes)]
 
 
 def _measure(
     versions: Versions, languages: Sequence[str], table: pa.Table, measures: Mapping[str, Measure]
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, Measured], list[str]]:
     """Measure the texts of the rows of a table; list results and failures by name."""
     results, failures = {}, []
     try:

@@ -24,7 +24,8 @@ ENGLISH = "en"
 FormPair = tuple[int, int]  # indices of label and form among the candidates
 _COLUMNS = ("prompt", "candidates", "answers", "answer_forms")
 DEEPEST = 10
-RECALL = "recall@1"
+RECALL, INFLECTION = "recall@1", "inflection delta"
+NO_AVERAGES = {"macro": None, "micro": None}
 FEWEST = 3  # relations for a correlation
 
 
@@ -42,6 +43,20 @@ class WordingTexts(NamedTuple):
     subjects: list[str]  # id of each row, "" if unknown
     english: list[str | None]  # sentence of each row, None without one
     english_from: str  # their configuration
+    wordings: tuple[str, str]  # of the reference, of the variant
+    obstacle: str  # see `find_obstacle`
+
+
+class Measured(NamedTuple):
+    """What a measure of two wordings gives: figures, lines of text, changes by row."""
+
+    figures: dict[str, Averages]  # by name; none without a value
+    fields: dict[str, Any]  # of the JSON
+    lines: list[str]  # below the table of the figures
+    notes: list[str]  # on what has no value
+    # Variant - reference [rows, L], NaN where unknown; of chrF the similarity of both. None: only
+    # averages are compared
+    changes: np.ndarray | None = None
 
 
 def load_texts(versions: Versions, languages: Sequence[str], ids: Sequence[str]) -> WordingTexts:
@@ -54,7 +69,7 @@ def load_texts(versions: Versions, languages: Sequence[str], ids: Sequence[str])
     wording_of_reference, wording = versions.wordings
     english, origin = _find_english(runs, (wording, wording_of_reference), ids)
     forms: dict[str, list[FormPair | None]] = {x: [None] * len(ids) for x in languages}
-    if not find_obstacle(runs):
+    if not (obstacle := find_obstacle(runs)):
         forms = {x: _find_forms(variants[x], references[x]) for x in languages}
     return WordingTexts(
         {x: _fill_slots(table, wording) for x, table in variants.items()},
@@ -64,6 +79,8 @@ def load_texts(versions: Versions, languages: Sequence[str], ids: Sequence[str])
         _read_subjects(variants[languages[0]]),
         english,
         origin,
+        versions.wordings,
+        obstacle,
     )
 
 
@@ -185,13 +202,6 @@ class Ranks(NamedTuple):
     rank: np.ndarray  # expected rank, from 1 [facts, L]
 
 
-class Inflection(NamedTuple):
-    """Inflection delta, rank(label) - rank(form), of rows in which exactly these are correct."""
-
-    delta: Averages | None  # None without such rows
-    n_queries: dict[str, int]  # by language
-
-
 class Pearson(NamedTuple):
     """Pearson's r of a figure with the change of recall@1 over relations."""
 
@@ -248,19 +258,21 @@ def summarize_ranks(ranks: Ranks) -> Iterator[Quartiles]:
         yield Quartiles(*map(float, numbers))
 
 
-def measure_inflection(tables: Pair, texts: WordingTexts, test: WordingTest) -> Inflection:
-    """Compare the deltas of the variant with those of the reference."""
+def measure_inflection(tables: Pair, texts: WordingTexts, test: WordingTest) -> Measured:
+    """Compare rank(label) - rank(form) in rows where exactly these are correct."""
     counts = {x: len(forms) - forms.count(None) for x, forms in texts.forms.items()}
     languages = [language for language, count in counts.items() if count]
     if not languages:
-        return Inflection(None, counts)
+        reason = texts.obstacle or "0 rows have a label and another form as right candidates"
+        note = f"{INFLECTION}: {reason}"
+        return Measured({}, {**NO_AVERAGES, "n_queries": counts}, [], [note])
     marks = np.column_stack([[form is not None for form in texts.forms[x]] for x in languages])
     rows = np.flatnonzero(marks.any(axis=1))
     weights = marks[rows].astype(float)
     deltas = ([_find_deltas(side[x], texts.forms[x]) for x in languages] for side in tables)
     variant, reference = (Ratio(np.column_stack(columns)[rows], weights) for columns in deltas)
-    measures = {"delta": (variant, reference)}
-    return Inflection(test.compare(languages, measures, rows.tolist())["delta"], counts)
+    figures = test.compare(languages, {INFLECTION: (variant, reference)}, rows.tolist())
+    return Measured(figures, {**figures[INFLECTION], "n_queries": counts}, [], [])
 
 
 def _find_deltas(table: pa.Table, forms: Sequence[FormPair | None]) -> np.ndarray:

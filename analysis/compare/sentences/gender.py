@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,41 +14,15 @@ from polyprobe.schema.languages import stanza_name
 from polyprobe.system.files import TAB, read_tsv
 from polyprobe.system.messages import PolyprobeError, missing, one_line, track
 
-from .deltas import Ranks, WordingTest, WordingTexts
+from .deltas import NO_AVERAGES, Measured, Ranks, WordingTest, WordingTexts
 
 GENDERS = ("female", "male", "none")
+WORDS, FEMININE = "verb forms", "feminine verb forms"
+NO_WORDS = "0 rows have a subject of --gender FILE and a relation and language of --verb-forms FILE"
 GROUPS = {"women": "female", "men": "male"}
 VERB_FORMS = Path(__file__).with_name("verb_forms.tsv")  # of P19 and P20, Slavic languages
 RanksOfBoth = tuple[Ranks, Ranks]
 Verbs = dict[tuple[str, str], dict[str, set[str]]]  # (relation, language) → gender → its forms
-
-
-class Forms(NamedTuple):
-    """Counts of one language: feminine verb forms, and all verb forms with a gender."""
-
-    variant_feminine: int
-    variant: int
-    reference_feminine: int
-    reference: int
-
-
-class Feminine(NamedTuple):
-    """Share of feminine verb forms among those with a gender, female subjects only, from Stanza."""
-
-    share: Averages | None  # micro: over all verb forms
-    n_facts: int  # rows with a female subject
-    forms: dict[str, Forms]  # by language with a tagger
-    without_tagger: dict[str, str]  # language → why its texts were not tagged
-
-
-class Words(NamedTuple):
-    """Verb forms of the subject's gender, and the ranks of facts about women and about men."""
-
-    # `GROUP: FIGURE`: women or men; `verb form` (the share of facts whose text has a form of that
-    # gender), recall@1, recall@5 or mean_rank. Micro of women is %(F) and R@1(F) in Fluent-mLAMA's
-    # table 6 (appendix D)
-    figures: dict[str, Averages]
-    n_facts: dict[str, dict[str, int]]  # by group and language, with a known verb form
 
 
 def read_genders(file: Path) -> dict[str, str]:
@@ -85,11 +60,13 @@ def measure_words(
     verbs: Verbs,
     ranks: RanksOfBoth,
     test: WordingTest,
-) -> Words:
+) -> Measured:
     """Compare the figures of women's and of men's facts in both wordings.
 
-    A row counts in a language with verb forms for its relation, as in Fluent-mLAMA's appendix D. A
-    form is a whole word of the text with its answer.
+    The figures are `GROUP: FIGURE`: women or men; `verb form` (the share of facts whose text has a
+    form of that gender), recall@1, recall@5 or mean_rank. Micro of women is %(F) and R@1(F) in
+    Fluent-mLAMA's table 6. As in its appendix D, a row counts in a language with verb forms for its
+    relation. A form is a whole word of the text with its answer.
     """
     relations = test.relations
     with_verb = {x: np.array([(name, x) in verbs for name in relations]) for x in texts.variant}
@@ -111,7 +88,12 @@ def measure_words(
             )
             measures[f"{group}: {name}"] = (variant, reference)
         figures |= test.compare(languages, measures, rows.tolist())
-    return Words(figures, n_facts)
+    lines = [
+        f"{group}: facts " + ", ".join(f"{x} {n:,}" for x, n in counts.items() if n)
+        for group, counts in n_facts.items()
+    ]
+    notes = [] if figures else [f"{WORDS}: {NO_WORDS}"]
+    return Measured(figures, {**figures, "n_facts": n_facts}, lines, notes)
 
 
 def _list_values(
@@ -139,10 +121,11 @@ def has_word(text: str, forms: Collection[str]) -> bool:
 
 def measure_feminine(
     texts: WordingTexts, genders: Mapping[str, str], folder: Path, test: WordingTest
-) -> Feminine:
-    """Compare the shares of feminine verb forms of both wordings, by language."""
+) -> Measured:
+    """Compare the shares of feminine verb forms among those with a gender, of female subjects."""
     rows = [row for row, subject in enumerate(texts.subjects) if genders.get(subject) == "female"]
-    counts, forms, without = {}, {}, {}
+    reference, variant = texts.wordings
+    counts, forms, lines, without = {}, {}, [], {}
     for language in track(texts.variant if rows else (), "verb forms"):
         try:
             tagger = load_tagger(language, folder)
@@ -152,16 +135,26 @@ def measure_feminine(
         prompts = (texts.variant[language], texts.reference[language])
         documents = (tagger.bulk_process([side[row] for row in rows]) for side in prompts)
         counts[language] = np.stack([*map(count_feminine, documents)])
-        forms[language] = Forms(*(int(n) for n in counts[language].sum(axis=1).flat))
-    languages = [x for x, totals in forms.items() if totals.variant and totals.reference]
+        totals = counts[language].sum(axis=1).astype(int).tolist()
+        names = (f"{variant}_feminine", variant, f"{reference}_feminine", reference)
+        forms[language] = dict(zip(names, chain(*totals), strict=True))
+        shares = (f"{n} of {m} in {x}" for (n, m), x in zip(totals, names[1::2], strict=True))
+        lines.append(f"{FEMININE} {language}: {', '.join(shares)}")
+    fields = {"n_facts": len(rows), "forms": forms, "without_tagger": without}
+    notes = [f"{FEMININE}: no tagger for '{x}' ({reason})" for x, reason in without.items()]
+    languages = [x for x, totals in forms.items() if totals[variant] and totals[reference]]
     if not languages:
-        return Feminine(None, len(rows), forms, without)
+        note = (
+            f"{FEMININE}: {len(rows):,} rows have a female subject, and in no language do both "
+            "wordings show a verb with a gender"
+        )
+        return Measured({}, {**NO_AVERAGES, **fields}, lines, [note, *notes])
     # rows without such a verb form in any language are not resampled
     table = np.stack([counts[x] for x in languages], axis=-1)  # wording, row, part, L
     places = np.flatnonzero(table[:, :, 1].any(axis=(0, 2)))
-    variant, reference = (Ratio(side[places, 0], side[places, 1], share=True) for side in table)
-    share = test.compare(languages, {"share": (variant, reference)}, [rows[i] for i in places])
-    return Feminine(share["share"], len(rows), forms, without)
+    pair = [Ratio(side[places, 0], side[places, 1], share=True) for side in table]
+    figures = test.compare(languages, {FEMININE: (pair[0], pair[1])}, [rows[i] for i in places])
+    return Measured(figures, {**figures[FEMININE], **fields}, lines, notes)
 
 
 def load_tagger(language: str, folder: Path) -> Any:
