@@ -1,6 +1,7 @@
 """The effect of wording as a finding, for its page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from scipy.stats import linregress
 
@@ -9,7 +10,11 @@ from polyprobe.analysis.compare.sentences.compare import VersionComparison
 from polyprobe.analysis.compare.sentences.deltas import RECALL
 from polyprobe.metrics.pictures import picture
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.findings.comparison import list_notes_of_wording, make_changes_table
+from polyprobe.report.findings.comparison import (
+    list_notes_of_wording,
+    make_changes_table,
+    make_differences_table,
+)
 from polyprobe.report.show import format_interval, format_p_value, format_percent, format_value
 from polyprobe.system.files import read_toml
 
@@ -48,7 +53,7 @@ def make_versions_finding(outcome: PairOutcome) -> Finding:
             Part("Recall@k", [lines["recall"]], recall),
             Part("Ranks of the best correct answer", [lines["ranks"], boxes], ranks),
             Part("Changes by relation", [about_changes, *tables], changes),
-            Part("All differences", [about_tests, *_list_differences(comparison)]),
+            Part("All differences", [about_tests, *_list_differences(comparison, options)]),
         ],
         _describe(comparison),
         settings=[f"{x}: {y}" for x, y in zip(versions.wordings, signatures, strict=True)],
@@ -82,22 +87,15 @@ def _make_boxes_table(comparison: VersionComparison) -> Table:
     return Table(columns, rows, folded="The boxes as a table")
 
 
-def _list_differences(comparison: VersionComparison) -> Iterator[Table]:
+def _list_differences(comparison: VersionComparison, options: Mapping[str, Any]) -> Iterator[Table]:
     """Yield a table of each figure and average, the main ones open."""
-    columns = [Column("language", Role.LABEL)]
-    for head in (*comparison.versions.sides, comparison.direction):
-        columns += [Column(head), Column("95%", Role.INTERVAL)]
-    columns.append(Column("p", Role.P))
+    sides, correction = comparison.versions.sides, options["correction"]
     for name, averages in comparison.figures.items():
         for average, pairs in averages.items():
-            rows = [
-                [x.name, x.first, x.first_ci, x.second, x.second_ci, x.difference, x.ci,
-                 x.p_adjusted]
-                for x in pairs
-            ]  # fmt: skip
-            title = f"{name}, {average}"
+            rows, title = [(x.name, x) for x in pairs], f"{name}, {average}"
+            table = make_differences_table(sides, correction, rows, "language", title)
             is_open = name in _OPENED
-            yield Table(columns, rows, title if is_open else "", folded="" if is_open else title)
+            yield table if is_open else table._replace(title="", folded=title)
 
 
 def _draw(comparison: VersionComparison, title: str) -> Iterator[tuple[str, picture.Picture]]:
