@@ -29,13 +29,7 @@ def make_comparison_finding(outcome: PairOutcome | Several) -> Finding:
         return make_several_finding(outcome)
     comparison, names = outcome.comparison, outcome.comparison.names
     correction = comparison.settings["correction"]
-    parts = [_make_tests_part(outcome)]
-    if comparison.gaps:
-        parts.append(_make_gaps_part(comparison.gaps, names))
-    if comparison.decodings:
-        table = make_counts_table(comparison.decodings, names, correction)
-        notes = list_notes_of_decodings(comparison.decodings, names)
-        parts.append(Part("Facts that both, one or neither knows", [table, *notes]))
+    parts = [*list_comparison_parts(comparison, is_micro=outcome.wording is not None)]
     if wording := outcome.wording:
         title = f"difference (Δ): {wording.direction}"
         lines = _list_lines(wording)
@@ -48,16 +42,34 @@ def make_comparison_finding(outcome: PairOutcome | Several) -> Finding:
     return Finding(" − ".join(names), parts, settings=comparison.runs)
 
 
-def _make_tests_part(outcome: PairOutcome) -> Part:
+def list_comparison_parts(
+    comparison: Comparison, examples: int = EXAMPLES, is_micro: bool = False
+) -> Iterator[Part]:
+    """Yield the tests, the gaps and the facts that both, one or neither knows.
+
+    `examples` are those of each direction and language. With `is_micro` another part has macro
+    averages of the same figures.
+    """
+    names, correction = comparison.names, comparison.settings["correction"]
+    yield _make_tests_part(comparison, is_micro)
+    if comparison.gaps:
+        yield _make_gaps_part(comparison.gaps, names)
+    if comparison.decodings:
+        table = make_counts_table(comparison.decodings, names, correction)
+        notes = list_notes_of_decodings(comparison.decodings, names, examples)
+        yield Part("Facts that both, one or neither knows", [table, *notes])
+
+
+def _make_tests_part(comparison: Comparison, is_micro: bool) -> Part:
     """List accuracy by language and the means of other figures, then all means by relation."""
-    comparison, parts = outcome.comparison, list[list[tuple[str, Difference]]]()
+    parts = list[list[tuple[str, Difference]]]()
     means = {x: y if x == "accuracy" else y[-1:] for x, y in comparison.differences.items()}
     for by_figure in (means, comparison.by_relation):
         parts.append([])
         for figure, rows in by_figure.items():
             # another table has a macro average of the figure
-            is_micro = outcome.wording or (comparison.decodings and figure == "accuracy")
-            end = " (micro)" if is_micro else ""
+            of_rows = is_micro or (comparison.decodings and figure == "accuracy")
+            end = " (micro)" if of_rows else ""
             parts[-1] += [(f"{BY_NAME[figure].heading} {x.name}{end}", x) for x in rows]
     correction = comparison.settings["correction"]
     tables = [make_differences_table(comparison.names, correction, lines) for lines in parts]
@@ -206,7 +218,7 @@ def make_counts_table(decodings: Decodings, names: Sequence[str], correction: st
 
 
 def list_notes_of_decodings(
-    decodings: Decodings, names: Sequence[str], examples: int = EXAMPLES
+    decodings: Decodings, names: Sequence[str], examples: int
 ) -> Iterator[str]:
     """Yield the notes and examples below the table of counts, one line each."""
     yield "p: McNemar's exact test of the facts that only one run knows, taken as independent"

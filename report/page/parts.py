@@ -8,7 +8,7 @@ from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.analysis.figures import figures as catalogue
 from polyprobe.analysis.figures.figures import HEADLINE, LANGUAGE, SEPARATE, RunFigure
 from polyprobe.analysis.figures.floors import FLOORS
-from polyprobe.analysis.figures.results import find_partners, is_above_floor, list_floors
+from polyprobe.analysis.figures.results import is_above_floor, list_floors
 from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.report import show
 from polyprobe.report.finding import Column, Part, Role, Table
@@ -181,8 +181,7 @@ def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     if Titles.SHARES in drawings:
         yield Part(Titles.SHARES, [_TEXTS["shares"]])
     if Titles.PAIRS in drawings:
-        paired = [part for part in report.parts if part.ranked_pairs]
-        tables = [make(x) for x in paired for make in (make_pairs_table, _make_partners_table)]
+        tables = [make_pairs_table(part) for part in report.parts if part.ranked_pairs]
         yield Part(Titles.PAIRS, [_TEXTS["pairs"], *tables])
     if Titles.TEMPLATES in drawings:
         yield Part(Titles.TEMPLATES, [_TEXTS["templates"], *_list_templates(report.parts)])
@@ -285,19 +284,6 @@ def make_pairs_table(part: RunPart) -> Table:
     return Table(columns, rows, folded=f"{part.name}: most and least consistent pairs")
 
 
-def _make_partners_table(part: RunPart) -> Table:
-    """Make the table of each language's best partner by the figures of pairs, with its value."""
-    figures = _list_pair_figures([part])
-    partners = [find_partners(part.results, f.name) for f in figures]
-    rows = []
-    for language in part.results["languages"]:
-        best = [of_figure.get(language) for of_figure in partners]
-        cells = [f"{x.language} {format_value(x.value)}" if x else "–" for x in best]
-        rows.append([language, *cells])
-    columns = [Column("language", Role.LABEL), *(Column(f.heading, Role.TEXT) for f in figures)]
-    return Table(columns, rows, folded=f"{part.name}: best partner of each language")
-
-
 def _list_templates(parts: Sequence[RunPart]) -> Iterator[Table | str]:
     """Yield the tables by template of the runs that have several."""
     for part in parts:
@@ -369,7 +355,8 @@ def list_decoding_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
         if title not in (Titles.ACCURACY, Titles.FILES):
             yield Part(title, [])
     for two in report.between:
-        yield _make_differences_part(two, [report.parts[place].name for place in (0, two.place)])
+        for part in tests.list_comparison_parts(two.comparison, EXAMPLES):
+            yield part._replace(title=f"{two.title}: {part.title}")
 
 
 def describe_decodings(part: RunPart, explain: bool) -> str:
@@ -394,22 +381,3 @@ def _make_rates_table(part: RunPart) -> Table:
         rows.append([language, *(cell.replace(" (", "\n(") for cell in cells)])
     heads = [Column(head, Role.TEXT) for *_, head in columns]
     return Table([Column("language", Role.LABEL), *heads], rows, part.name)
-
-
-def _make_differences_part(two: Between, names: Sequence[str]) -> Part:
-    comparison = two.comparison
-    correction = comparison.settings["correction"]
-    rows = [
-        (f"{catalogue.BY_NAME[figure].title} {row.name}", row)
-        for figure, rows_of_figure in comparison.differences.items()
-        for row in rows_of_figure
-    ]
-    # the means above are over relations, unless another average was chosen
-    differences = tests.make_differences_table(names, correction, rows, "figure (micro)")
-    blocks: list[Table | str] = [differences]
-    notes = [*tests.list_notes(comparison)]
-    if comparison.decodings:
-        counts = tests.make_counts_table(comparison.decodings, names, correction)
-        blocks.append(counts._replace(title="Facts that both, one or neither knows"))
-        notes += tests.list_notes_of_decodings(comparison.decodings, names, EXAMPLES)
-    return Part(two.title, [*blocks, *notes])
