@@ -51,6 +51,7 @@ def compare(
     if wordings and (flag := next((x for x in flags if flags[x]), None)):
         raise PolyprobeError(f"{flag} is for two runs; compare the wordings two at a time")
     from polyprobe.analysis.compare.folders import PairOutcome, compare_folders, find_status
+    from polyprobe.report.finding import Part
     from polyprobe.report.findings.comparison import make_comparison_finding
     from polyprobe.report.page import write_comparison
     from polyprobe.schema.run.folder import Run
@@ -64,7 +65,7 @@ def compare(
 
     finding = make_comparison_finding(outcome)
     if options.figure:
-        finding = finding._replace(pictures=write(None))
+        finding = finding._replace(parts=[*finding.parts, Part.of_files(write(None))])
     options.write(finding, outcome.as_json, lambda _, page: write(page))
     if isinstance(outcome, PairOutcome) and outcome.verdicts:
         raise typer.Exit(find_status(outcome.verdicts))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
+from itertools import starmap
 from typing import Any, NamedTuple
 
 from polyprobe.metrics.pictures.picture import Picture
@@ -105,13 +106,27 @@ class Table(NamedTuple):
         return (len(roles) + 1) // 2 if N_BESIDE < len(roles) <= 2 * N_BESIDE else 0
 
 
+class Drawing(NamedTuple):
+    """A picture of a part, by the name of `--draw`."""
+
+    name: str
+    picture: Picture
+    # Of pictures that take turns on the page: label of a select → its option.
+    choice: Mapping[str, str] = {}
+
+
 class Part(NamedTuple):
     """A part of a finding: tables and lines of text, in order."""
 
-    title: str  # heading on the page
+    title: str  # heading on the page, which omits a part without
     blocks: Sequence[Table | str]
-    pictures: Sequence[str] = ()  # names of the finding's pictures that the page draws here
+    pictures: Sequence[Drawing] = ()
     heading: str = ""  # line above the part in the terminal
+
+    @classmethod
+    def of_files(cls, pictures: Mapping[str, Picture]) -> "Part":
+        """Make a part of pictures for files, which is on no page."""
+        return cls("", [], [*starmap(Drawing, pictures.items())])
 
 
 class Finding(NamedTuple):
@@ -124,12 +139,14 @@ class Finding(NamedTuple):
     notes: Sequence[str] = ()  # what the figures mean and count, one line each
     cautions: Sequence[str] = ()  # why a figure or test is inexact or omitted, one line each
     terms: Sequence[tuple[str, str]] = ()  # glossary of the page: term and meaning
-    pictures: Mapping[str, Picture] = {}  # by name, in the order of `--draw`
-    # Of pictures that take turns on the page, by name: label of a select → its option.
-    choices: Mapping[str, Mapping[str, str]] = {}
     links: Sequence[tuple[str, str]] = ()  # of the page: text and address
 
     @property
     def tables(self) -> list[Table]:
         """List the tables of all parts."""
         return [block for part in self.parts for block in part.blocks if isinstance(block, Table)]
+
+    @property
+    def pictures(self) -> dict[str, Picture]:
+        """List the pictures of all parts by name, in the order of `--draw`."""
+        return {x.name: x.picture for part in self.parts for x in part.pictures}

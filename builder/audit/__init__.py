@@ -12,8 +12,8 @@ from jinja2 import Template
 
 from polyprobe import __version__
 from polyprobe.builder.facts.truths import SYMMETRIC
-from polyprobe.metrics.pictures.picture import Heat, Picture
-from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.metrics.pictures.picture import Heat
+from polyprobe.report.finding import Column, Drawing, Finding, Part, Role, Table
 from polyprobe.report.show import format_value
 from polyprobe.schema.languages import order_pair
 from polyprobe.system.files import read_toml
@@ -125,20 +125,19 @@ def make_audit_finding(audit: Audit) -> Finding:
         for name, text in DEFINITIONS.items()
         if any(f"{column} ".startswith(f"{name} ") for column in head)
     ]
-    pictures: dict[str, Picture] = {}
+    pictures = []
     languages, ceiling = list(audit.languages), audit.ceiling
     for name, values in (("random", ceiling.random), ("answer first", ceiling.answer_first)):
         if values:
             cells = np.full((len(languages), len(languages)), np.nan)
             cells[np.triu_indices(len(languages), 1)] = [*values.values()]
             title, cells = f"ceiling of RankC, {name}", np.fmax(cells, cells.T)
-            pictures[name] = Heat(title, languages, languages, cells, "RankC", high=1.0)
+            heat = Heat(title, languages, languages, cells, "RankC", high=1.0)
+            pictures.append(Drawing(name, heat, {"ceiling": name}))
     return Finding(
         f"audit of {audit.signature.split('|')[0].removeprefix('data:')}",
-        [Part("Counts and ceilings", [Table(columns, lines, dense=True)], [*pictures])],
+        [Part("Counts and ceilings", [Table(columns, lines, dense=True)], pictures)],
         notes=[*totals(audit), audit.signature, *meanings],
-        pictures=pictures,
-        choices={name: {"ceiling": name} for name in pictures},
     )
 
 

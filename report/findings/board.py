@@ -6,8 +6,8 @@ from pathlib import Path
 
 from polyprobe.analysis.board.board import PARAMETERS, Board
 from polyprobe.analysis.figures.results import MEAN, explain_missing
-from polyprobe.metrics.pictures.picture import Bars, Picture, Point, Points, Series
-from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
+from polyprobe.metrics.pictures.picture import Bars, Point, Points, Series
+from polyprobe.report.finding import Cell, Column, Drawing, Estimate, Finding, Part, Role, Table
 from polyprobe.report.findings.run import NOT_ABOVE
 from polyprobe.report.show import WIDE, to_csv, to_latex, to_markdown
 from polyprobe.system.files import read_toml
@@ -17,18 +17,14 @@ PLUS_MINUS = _LINES["plus_minus"]
 ACROSS = 17  # languages side by side in LaTeX
 HUB = "https://huggingface.co/"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)  # of an owner and a thing
-PICTURES = {"size": "Figure by size", "accuracy": "Figure and accuracy", "": "Figure by model"}
 
 
 def make_board_finding(board: Board) -> Finding:
     """Make the finding of a board; the page has all figures, and a table of each by language."""
-    n, languages, pictures = len(board.entries), len(board.languages), _draw(board)
+    n, languages = len(board.entries), len(board.languages)
     figures = [*board.columns, *(name for name in board.figures if name not in board.columns)]
     parts = [Part("Models", [list_models(board, figures)])]
-    # The names of pictures are FIGURE, FIGURE-size and FIGURE-accuracy.
-    for kind, heading in PICTURES.items():
-        if names := [name for name in pictures if name.partition("-")[2] == kind]:
-            parts.append(Part(heading, [], names))
+    parts += [part for part in _draw(board) if part.pictures]
     if (trends := list_trends(board)).rows:
         parts.append(Part("Trends over all models", [trends]))
     if tables := [table for name in figures if (table := _list_languages(board, name))]:
@@ -53,8 +49,6 @@ def make_board_finding(board: Board) -> Finding:
             ("slope per doubling", _LINES["slope"]),
             ("figure by language", "Of a figure of pairs, a language has the mean of its pairs."),
         ],
-        pictures=pictures,
-        choices={x: {"figure": board.figures[x.partition("-")[0]].title} for x in pictures},
         links=[(name, f"{HUB}datasets/{name}") for name in data],
     )
 
@@ -168,34 +162,46 @@ def write_models(board: Board, ending: str, data: str = "") -> str:
     return to_latex(tables, f"{caption} {marks[:1].upper()}{marks[1:]}." if marks else caption)
 
 
-def _draw(board: Board) -> dict[str, Picture]:
+def _draw(board: Board) -> list[Part]:
     """Draw `FIGURE-size` of each column, bars as `FIGURE`, and `FIGURE-accuracy`."""
-    pictures: dict[str, Picture] = {}
+    by_size, by_accuracy, bars = list[Drawing](), list[Drawing](), list[Drawing]()
     # as figure 4 of Qi et al. 2023, if a parameter count is known
-    if any(count is not None for count in board.list_values(PARAMETERS)):
-        for name in board.columns:
-            title, line, slope = board.figures[name].title, None, board.fit_slope(name)
-            heading = title
-            if slope:
-                ends = f"{slope.low:+z.4f} to {slope.high:+z.4f}"
-                heading += f": {slope.slope:+z.4f} per doubling ({ends}), {slope.n} models"
-                line = (slope.slope, slope.intercept)
-            points = _list_points(board, PARAMETERS, name)
-            pictures[f"{name}-size"] = Points(heading, points, PARAMETERS, title, line, True)
+    has_sizes = any(count is not None for count in board.list_values(PARAMETERS))
+    has_accuracy = "accuracy" in board.figures and len(board.entries) > 1
     for name in board.columns:
         title, labels = board.figures[name].title, [entry.name for entry in board.entries]
+        choice = {"figure": title}
+        if has_sizes:
+            by_size.append(Drawing(f"{name}-size", _draw_sizes(board, name), choice))
         bounds = [entry.values[name].interval for entry in board.entries]
         series = Series(title, board.list_values(name), bounds)
-        pictures[name] = Bars(f"{title} on {board.data}", labels, [series], title)
-    rest = [name for name in board.columns if name != "accuracy"]
-    for name in rest if "accuracy" in board.figures and len(board.entries) > 1 else ():
-        x, y = board.figures["accuracy"].title, board.figures[name].title
-        title = f"{y} and {x}"
-        if correlation := board.correlations.get(name):
-            n, r, low, high, *_ = correlation
-            title += f": r = {r:z.3f} ({low:z.3f} to {high:z.3f}), {n} models"
-        pictures[f"{name}-accuracy"] = Points(title, _list_points(board, "accuracy", name), x, y)
-    return pictures
+        bars.append(
+            Drawing(name, Bars(f"{title} on {board.data}", labels, [series], title), choice)
+        )
+        if has_accuracy and name != "accuracy":
+            accuracy = board.figures["accuracy"].title
+            heading = f"{title} and {accuracy}"
+            if correlation := board.correlations.get(name):
+                n, r, low, high, *_ = correlation
+                heading += f": r = {r:z.3f} ({low:z.3f} to {high:z.3f}), {n} models"
+            points = Points(heading, _list_points(board, "accuracy", name), accuracy, title)
+            by_accuracy.append(Drawing(f"{name}-accuracy", points, choice))
+    return [
+        Part("Figure by size", [], by_size),
+        Part("Figure by model", [], bars),
+        Part("Figure and accuracy", [], by_accuracy),
+    ]
+
+
+def _draw_sizes(board: Board, name: str) -> Points:
+    """Draw a figure by the number of parameters, with its slope."""
+    title, line, slope = board.figures[name].title, None, board.fit_slope(name)
+    heading = title
+    if slope:
+        ends = f"{slope.low:+z.4f} to {slope.high:+z.4f}"
+        heading += f": {slope.slope:+z.4f} per doubling ({ends}), {slope.n} models"
+        line = (slope.slope, slope.intercept)
+    return Points(heading, _list_points(board, PARAMETERS, name), PARAMETERS, title, line, True)
 
 
 def _list_points(board: Board, x: str, y: str) -> list[Point]:

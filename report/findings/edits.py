@@ -5,7 +5,7 @@ from typing import Any
 
 from polyprobe.analysis.edits import OTHERS
 from polyprobe.metrics.pictures.picture import Point, Points
-from polyprobe.report.finding import Column, Finding, Part, Table
+from polyprobe.report.finding import Column, Drawing, Finding, Part, Table
 from polyprobe.report.show import format_interval, format_value
 from polyprobe.system.files import read_toml
 
@@ -25,6 +25,7 @@ def make_edits_finding(edits: Mapping[str, Any], summary: Mapping[str, Any]) -> 
     effects = Table(Column.read("side effects"), rows)
     settings = {"method": edits["method"], "layer": edits["layer"], **edits["settings"]}
     correlation = _describe(summary["correlation"], source)
+    picture = _draw(correlation, figures, levels, source)
     lead = _LINES["lead"].format(source=source, fall=format_value(figures[source]["fall"]))
     if OTHERS in figures:
         fall, n = format_value(figures[OTHERS]["fall"]), len(edits["languages"]) - 1
@@ -33,7 +34,7 @@ def make_edits_finding(edits: Mapping[str, Any], summary: Mapping[str, Any]) -> 
         f"{len(edits['facts']):,} edits of {edits['model']} in {source} on {data}",
         [
             Part("Shares by language", [Table(Column.read("edits"), shares)]),
-            Part("Falls and consistency", [], ["falls"]),
+            Part("Falls and consistency", [], [Drawing("falls", picture)]),
             Part("Side effects", [effects], heading="Side effects"),
             Part("Facts", [_list_facts(edits, summary["shares"])]),
         ],
@@ -41,7 +42,6 @@ def make_edits_finding(edits: Mapping[str, Any], summary: Mapping[str, Any]) -> 
         settings=[", ".join(f"{x}: {y}" for x, y in settings.items())],
         notes=[_LINES["draws"], correlation],
         terms=[*_TERMS.items()],
-        pictures={"falls": _draw(correlation, figures, levels, source)},
     )
 
 

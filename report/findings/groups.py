@@ -7,7 +7,7 @@ from polyprobe.analysis.groups import groups as analysis
 from polyprobe.analysis.groups.groups import Groups, GroupTable
 from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
 from polyprobe.metrics.pictures.picture import Bars, Series
-from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.report.finding import Column, Drawing, Finding, Part, Role, Table
 from polyprobe.report.show import format_p_value, format_value, name_units
 from polyprobe.schema.run.folder import name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, describe_choice
@@ -37,7 +37,6 @@ def make_groups_finding(groups: Groups) -> Finding:
         notes=[*_list_notes(groups)],
         cautions=[*_list_cautions(groups)],
         terms=[*TERMS.items()],
-        pictures=_draw(groups),
     )
 
 
@@ -52,7 +51,8 @@ def _make_part(groups: Groups, language: str) -> Part:
         pairs = zip(rows, table.groups, strict=True)
         rows = [[*row, group.rankc, group.rankc_ci] for row, group in pairs]
     blocks: list[Table | str] = [Table(columns, rows), test, _list_pairs(table)]
-    return Part(f"Right rows, {heading or 'all languages'}", blocks, [language], heading)
+    pictures = [*_draw(table, groups.by, language)]
+    return Part(f"Right rows, {heading or 'all languages'}", blocks, pictures, heading)
 
 
 def _list_pairs(table: GroupTable) -> Table:
@@ -121,16 +121,13 @@ def _list_cautions(groups: Groups) -> Iterator[str]:
         yield f"labels of pairs are permuted for at most {analysis.MOST_PERMUTED} groups"
 
 
-def _draw(groups: Groups) -> dict[str, Bars]:
-    """Draw bars of all languages together or of each one, by name; also those of RankC."""
-    pictures = {}
-    for language, table in groups.tables.items():
-        where = "" if language == analysis.TOGETHER else f" in {language}"
-        shares = Series("right", [x.share for x in table.groups], [x.ci for x in table.groups])
-        names, title = [group.name for group in table.groups], f"Right rows by {groups.by}{where}"
-        pictures[language] = Bars(title, names, [shares], "share of right rows")
-        if ranked := [group for group in table.groups if group.rankc is not None]:
-            rankc = Series("RankC", [x.rankc for x in ranked], [x.rankc_ci for x in ranked])
-            names = [group.name for group in ranked]
-            pictures["rankc"] = Bars(f"RankC by {groups.by}", names, [rankc], "mean RankC")
-    return pictures
+def _draw(table: GroupTable, by: str, language: str) -> Iterator[Drawing]:
+    """Draw bars of all languages together or of one, and those of RankC."""
+    where = "" if language == analysis.TOGETHER else f" in {language}"
+    shares = Series("right", [x.share for x in table.groups], [x.ci for x in table.groups])
+    names, title = [group.name for group in table.groups], f"Right rows by {by}{where}"
+    yield Drawing(language, Bars(title, names, [shares], "share of right rows"))
+    if ranked := [group for group in table.groups if group.rankc is not None]:
+        rankc = Series("RankC", [x.rankc for x in ranked], [x.rankc_ci for x in ranked])
+        names = [group.name for group in ranked]
+        yield Drawing("rankc", Bars(f"RankC by {by}", names, [rankc], "mean RankC"))

@@ -7,9 +7,9 @@ import numpy as np
 
 from polyprobe.analysis.relate.pairs import flatten
 from polyprobe.analysis.relate.relate import Correlations, Related
-from polyprobe.metrics.pictures.picture import Heat, Picture, Point, Points
+from polyprobe.metrics.pictures.picture import Heat, Point, Points
 from polyprobe.metrics.shared.intervals import name_pairs
-from polyprobe.report.finding import Column, Finding, Part, Table
+from polyprobe.report.finding import Column, Drawing, Finding, Part, Table
 from polyprobe.report.show import format_interval, format_p_value, format_value, name_units
 from polyprobe.schema.run.folder import name_runs, shorten_signature
 
@@ -18,22 +18,16 @@ def make_relate_finding(correlations: Correlations) -> Finding:
     """Make the finding of the correlations of a run's pairs."""
     pairs = correlations.pairs
     settings, [name] = pairs.run.settings(), name_runs([pairs.run])
-    pictures, of_figure = _draw(correlations), f"{pairs.of.name}-map"
+    of_pairs, of_figure = _draw(correlations)
     return Finding(
         f"what correlates with {pairs.of.title} of {name} on {settings.data_name}",
         [
             Part("Correlations", [_list_correlations(correlations)]),
-            Part("Pairs of languages", [], [name for name in pictures if name != of_figure]),
+            Part("Pairs of languages", [], of_pairs),
             Part(pairs.of.title, [], [of_figure]),
         ],
         f"What correlates with {pairs.of.title} of the pairs of {len(pairs.languages)} languages?",
         notes=[*_list_notes(correlations)],
-        pictures=pictures,
-        choices={
-            name: {"similarity": name.removesuffix("-map")}
-            for name in pictures
-            if name != of_figure
-        },
     )
 
 
@@ -92,11 +86,17 @@ def _describe(row: Related) -> Iterator[str]:
         )
 
 
-def _draw(correlations: Correlations) -> dict[str, Picture]:
+def _draw(correlations: Correlations) -> tuple[list[Drawing], Drawing]:
     """Draw a scatter plot and a heat map of each similarity, and a heat map of the figure."""
     pairs, title = correlations.pairs, correlations.pairs.of.title
     languages, values = pairs.languages, pairs.values
-    pictures: dict[str, Picture] = {}
+
+    def draw_heat(name: str, measure: str, table: np.ndarray, **choice: str) -> Drawing:
+        cells = np.where(np.eye(len(table), dtype=bool), np.nan, table)
+        heat = Heat(measure, languages, languages, cells, measure, similar=values)
+        return Drawing(f"{name}-map", heat, choice)
+
+    scatters, heats = [], []
     for row in correlations.rows:
         r, name = row.correlation, row.similarity.name
         names = name_pairs([languages[place] for place in row.places])
@@ -105,12 +105,7 @@ def _draw(correlations: Correlations) -> dict[str, Picture]:
         line = None if r.slope is None or r.intercept is None else (r.slope, r.intercept)
         p = f"Mantel p = {format_p_value(r.p_mantel)}"
         caption = f"r = {format_value(r.r)}, {p}, {r.n:,} pairs"
-        pictures[name] = Points(caption, points, name, title, line)
-    tables = [(pairs.of.name, title, values)]
-    similarities = [row.similarity for row in correlations.rows]
-    tables += [(x.name, x.name, x.values) for x in similarities]
-    for name, measure, table in tables:
-        cells = np.where(np.eye(len(table), dtype=bool), np.nan, table)
-        heat = Heat(measure, languages, languages, cells, measure, similar=values)
-        pictures[f"{name}-map"] = heat
-    return pictures
+        scatter = Points(caption, points, name, title, line)
+        scatters.append(Drawing(name, scatter, {"similarity": name}))
+        heats.append(draw_heat(name, name, row.similarity.values, similarity=name))
+    return [*scatters, *heats], draw_heat(pairs.of.name, title, values)

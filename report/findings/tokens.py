@@ -25,4 +25,4 @@ def make_tokens_finding(counts: Mapping[str, TokenCounts], texts: str) -> Findin
         rows.append(["mean", "", *means])
     note = read_toml(__package__, "terms.toml")["tokens"]["note"].format(most=MOST, texts=texts)
     table = Table(Column.read("tokens"), rows)
-    return Finding(f"tokens of {texts}", [Part("", [table])], notes=[note])
+    return Finding(f"tokens of {texts}", [Part("Tokens", [table])], notes=[note])

@@ -8,8 +8,15 @@ from scipy.stats import linregress
 from polyprobe.analysis.compare.folders import PairOutcome
 from polyprobe.analysis.compare.sentences.compare import VersionComparison
 from polyprobe.analysis.compare.sentences.deltas import RECALL
-from polyprobe.metrics.pictures import picture
-from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.metrics.pictures.picture import (
+    Bars,
+    Point,
+    Points,
+    Quartiles,
+    Series,
+    join_points,
+)
+from polyprobe.report.finding import Column, Drawing, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import (
     list_notes_of_wording,
     make_changes_table,
@@ -29,11 +36,6 @@ def make_versions_finding(outcome: PairOutcome) -> Finding:
     versions = comparison.versions
     settings = versions.reference.settings()
     title = f"{settings.model_name} on {settings.data_name}"
-    pictures = dict(_draw(comparison, title))
-    recall, ranks, changes = (
-        [name for name in pictures if name.partition("-")[0] == kind]
-        for kind in ("recall", "ranks", "changes")
-    )
     lines = _LINES["wording"]
     about_changes = lines["changes"].format(direction=comparison.relation_direction)
     about_tests = lines["tests"].format(direction=comparison.direction, **options)
@@ -41,17 +43,14 @@ def make_versions_finding(outcome: PairOutcome) -> Finding:
         make_changes_table(part)._replace(folded=f"{language} by relation")
         for language, part in comparison.by_relation.items()
     ]
-    names = ("language", "figure")  # of recall-LANGUAGE and changes-LANGUAGE+FIGURE
-    choices = {
-        x: dict(zip(names, x.partition("-")[2].split("+"), strict=False)) for x in recall + changes
-    }
-    boxes = _make_boxes_table(comparison)
+    ranks = [lines["ranks"], _make_boxes_table(comparison)]
+    changes = [*_draw_changes(comparison, title)]
     signatures = [run.settings().signature for run in versions.runs]
     return Finding(
         title,
         [
-            Part("Recall@k", [lines["recall"]], recall),
-            Part("Ranks of the best correct answer", [lines["ranks"], boxes], ranks),
+            Part("Recall@k", [lines["recall"]], [*_draw_recall(comparison, title)]),
+            Part("Ranks of the best correct answer", ranks, [_draw_ranks(comparison, title)]),
             Part("Changes by relation", [about_changes, *tables], changes),
             Part("All differences", [about_tests, *_list_differences(comparison, options)]),
         ],
@@ -59,8 +58,6 @@ def make_versions_finding(outcome: PairOutcome) -> Finding:
         settings=[f"{x}: {y}" for x, y in zip(versions.wordings, signatures, strict=True)],
         notes=[*list_notes_of_wording(comparison)],
         terms=[*_LINES["versions"].items()],
-        pictures=pictures,
-        choices=choices,
     )
 
 
@@ -83,7 +80,7 @@ def _make_boxes_table(comparison: VersionComparison) -> Table:
         for side, box in zip(comparison.versions.sides, boxes, strict=True)
     ]
     columns = [Column("language", Role.LABEL), Column("wording", Role.LABEL)]
-    columns += [Column(head, Role.TEXT) for head in picture.Quartiles._fields]
+    columns += [Column(head, Role.TEXT) for head in Quartiles._fields]
     return Table(columns, rows, folded="The boxes as a table")
 
 
@@ -98,30 +95,37 @@ def _list_differences(comparison: VersionComparison, options: Mapping[str, Any])
             yield table if is_open else table._replace(title="", folded=title)
 
 
-def _draw(comparison: VersionComparison, title: str) -> Iterator[tuple[str, picture.Picture]]:
-    """Draw recall@k of each language, the ranks, and the changes by relation."""
-    sides = comparison.versions.sides
+def _draw_recall(comparison: VersionComparison, title: str) -> Iterator[Drawing]:
+    """Draw recall@k of each language, and of their mean."""
+    sides, axes = comparison.versions.sides, ("k of recall@k", "recall@k")
     recalls = [averages["macro"] for name, averages in comparison.ranks.items() if "@" in name]
     for language in ("mean", *comparison.languages):
         rows = [next(x for x in of_k if x.name == language) for of_k in recalls]
         series = [
-            picture.Series(sides[0], [x.first for x in rows], [x.first_ci for x in rows]),
-            picture.Series(sides[1], [x.second for x in rows], [x.second_ci for x in rows]),
+            Series(sides[0], [x.first for x in rows], [x.first_ci for x in rows]),
+            Series(sides[1], [x.second for x in rows], [x.second_ci for x in rows]),
         ]
-        axes = ("k of recall@k", "recall@k")
-        yield f"recall-{language}", picture.join_points(f"{title}, {language}", series, *axes)
-    languages = comparison.languages
-    series = []
-    for place, side in enumerate(sides):
+        curves = join_points(f"{title}, {language}", series, *axes)
+        yield Drawing(f"recall-{language}", curves, {"language": language})
+
+
+def _draw_ranks(comparison: VersionComparison, title: str) -> Drawing:
+    """Draw the distribution of the ranks in each language."""
+    languages, series = comparison.languages, []
+    for place, side in enumerate(comparison.versions.sides):
         boxes = [comparison.boxes[language][place] for language in languages]
-        series.append(picture.Series(side, [box.median for box in boxes], boxes=boxes))
+        series.append(Series(side, [box.median for box in boxes], boxes=boxes))
     measure = "rank of the best correct answer; 1 is best"
-    yield "ranks", picture.Bars(title, languages, series, measure)
+    return Drawing("ranks", Bars(title, languages, series, measure))
+
+
+def _draw_changes(comparison: VersionComparison, title: str) -> Iterator[Drawing]:
+    """Draw the changes of each language by relation, of a figure and of recall@1."""
     for language, part in comparison.by_relation.items():
         up = part.figures[RECALL]
         for name, correlation in part.correlations.items():
             points = [
-                picture.Point(relation, x, y)
+                Point(relation, x, y)
                 for relation, x in part.figures[name].items()
                 if x is not None and (y := up[relation]) is not None
             ]
@@ -131,4 +135,7 @@ def _draw(comparison: VersionComparison, title: str) -> Iterator[tuple[str, pict
                 line = (float(fitted.slope), float(fitted.intercept))
                 caption += f", r = {correlation.r:.2f}, p = {format_p_value(correlation.p)}"
             axes = (f"change of {name}", f"change of {RECALL}")
-            yield f"changes-{language}+{name}", picture.Points(caption, points, *axes, line)
+            choice = {"language": language, "figure": name}
+            yield Drawing(
+                f"changes-{language}+{name}", Points(caption, points, *axes, line), choice
+            )

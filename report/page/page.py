@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from polyprobe.metrics.pictures.picture import Heat
 from polyprobe.metrics.pictures.svg import draw_svg
-from polyprobe.report.finding import N_BESIDE, Cell, Finding, Part, Role, Table
+from polyprobe.report.finding import N_BESIDE, Cell, Drawing, Finding, Part, Role, Table
 from polyprobe.report.pictures import ORDERS
 from polyprobe.report.pictures.order import arrange, name_picture
 from polyprobe.report.show import mark_cell
@@ -50,11 +50,11 @@ def render_page(finding: Finding, files: Sequence[str] = (), **data: Any) -> str
     """Render a finding as a page.
 
     Args:
-        finding: its pictures that take turns have choices.
+        finding: its parts without a title are left out.
         files: names of files beside the page, to download.
         data: further values for the page's script; `runs` are those with examples.
     """
-    parts = [(part, _make_block(part, finding)) for part in finding.parts]
+    parts = [(part, _make_block(part)) for part in finding.parts if part.title]
     figures = [figure for _, block in parts for figure in block.figures]
     heats = {figure.id: figure.heats for figure in figures if figure.heats}
     names = {code: name for view in heats.values() for code, name in view["names"].items()}
@@ -82,18 +82,18 @@ def render_page(finding: Finding, files: Sequence[str] = (), **data: Any) -> str
     )
 
 
-def _make_block(part: Part, finding: Finding) -> Block:
+def _make_block(part: Part) -> Block:
     """Draw the pictures of a part; heat maps of the same languages are one element."""
     selects: dict[str, dict[str, None]] = {}
     # an SVG of 51 languages has 130 kB, its values 10 kB: the script draws them into the first
-    groups: dict[Any, list[str]] = {}
-    for name in part.pictures:
-        for label, option in finding.choices.get(name, {}).items():
+    groups: dict[Any, list[Drawing]] = {}
+    for drawing in part.pictures:
+        for label, option in drawing.choice.items():
             selects.setdefault(label, {})[option] = None
-        picture = finding.pictures[name]
-        key = tuple(picture.rows) if isinstance(picture, Heat) else name
-        groups.setdefault(key, []).append(name)
-    figures = [_make_figure(names, finding) for names in groups.values()]
+        picture = drawing.picture
+        key = tuple(picture.rows) if isinstance(picture, Heat) else drawing.name
+        groups.setdefault(key, []).append(drawing)
+    figures = [*map(_make_figure, groups.values())]
     options = {label: [*of_label] for label, of_label in selects.items()}
     has_heat = any(figure.heats for figure in figures)
     if has_heat:
@@ -106,11 +106,11 @@ def _make_block(part: Part, finding: Finding) -> Block:
     return Block(options, figures, has_heat or max(widths, default=0) > N_BESIDE + 1)
 
 
-def _make_figure(group: Sequence[str], finding: Finding) -> Element:
-    heats: list[Any] = [finding.pictures[name] for name in group]
+def _make_figure(group: Sequence[Drawing]) -> Element:
+    heats: list[Any] = [drawing.picture for drawing in group]
     names = name_picture(heats[0])
-    pictures = [(name, finding.choices.get(name, {})) for name in group]
-    figure = Element(group[0], draw_svg(heats[0], names), pictures)
+    pictures = [(drawing.name, drawing.choice) for drawing in group]
+    figure = Element(group[0].name, draw_svg(heats[0], names), pictures)
     if not isinstance(heats[0], Heat):
         return figure
     bare: dict[tuple[float, ...], int] = {}  # values → place of the first view that has them

@@ -9,9 +9,8 @@ from polyprobe.analysis.figures import figures as catalogue
 from polyprobe.analysis.figures.figures import HEADLINE, LANGUAGE, SEPARATE, RunFigure
 from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.results import is_above_floor, list_floors
-from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.report import show
-from polyprobe.report.finding import Column, Part, Role, Table
+from polyprobe.report.finding import Column, Drawing, Part, Role, Table
 from polyprobe.report.findings import comparison as tests
 from polyprobe.report.findings import run
 from polyprobe.report.show import format_value, with_interval
@@ -35,14 +34,6 @@ class Titles:
     MASKS = "Accuracy by the largest number of masks"
     TEMPLATES = "Templates"
     FILES = ""  # no part: pictures for files
-
-
-class Drawing(NamedTuple):
-    """A picture with its choice: label of a select → its option."""
-
-    name: str
-    picture: Picture
-    choice: Mapping[str, str]
 
 
 Drawings = Mapping[str, Sequence[Drawing]]  # by the title of their part

@@ -18,13 +18,14 @@ from polyprobe.metrics.pictures.picture import (
     Series,
     join_points,
 )
+from polyprobe.report.finding import Drawing
 from polyprobe.report.findings.comparison import LEVEL
 from polyprobe.report.findings.run import BETWEEN, QUANTITIES, WITHIN
 from polyprobe.report.findings.run import SHARES as PARTS_OF_SPLIT
 from polyprobe.report.show import format_p_value, format_value
 from polyprobe.schema.languages import order_pair
 
-from .parts import Between, Drawing, Report, RunPart, Titles
+from .parts import Between, Report, RunPart, Titles
 
 _ANSWERS = {"": "all answers", "_single": "of one token", "_multi": "of several tokens"}
 
@@ -37,13 +38,13 @@ def list_drawings(report: Report) -> dict[str, list[Drawing]]:
         drawings[Titles.PAIRS] += _list_heats(part, report, f"-{place}" if several else "")
     for two in report.between:
         drawings[Titles.PAIRS] += _list_changes(two, runs[0], report.figures)
-    drawings[Titles.ACCURACY] = [Drawing("accuracy", _draw_accuracy(report), {})]
+    drawings[Titles.ACCURACY] = [Drawing("accuracy", _draw_accuracy(report))]
     shares = [part.results.get("k_share") or [] for part in runs]
     if count := max(map(len, shares)):  # languages in which facts are right, of those right in any
         rows = [(x.name, y + [None] * (count - len(y))) for x, y in zip(runs, shares, strict=True)]
         labels, series = [str(k) for k in range(1, count + 1)], [Series(*row) for row in rows]
         bars = Bars(_title(runs), labels, series, "share of the facts right in some language")
-        drawings[Titles.SHARES] = [Drawing("shares", bars, {})]
+        drawings[Titles.SHARES] = [Drawing("shares", bars)]
     for place, part in enumerate(runs, start=1):
         end, run = (f"-{place}", {"run": part.name}) if several else ("", {})
         for title, name, picture, choice in _list_charts(part):

@@ -27,7 +27,7 @@ from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.results import read_results
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.pictures.picture import Picture
-from polyprobe.report.finding import Finding
+from polyprobe.report.finding import Finding, Part
 from polyprobe.report.findings.board import make_board_finding, write_models
 from polyprobe.report.findings.run import VERDICTS, name_verdict
 from polyprobe.report.findings.versions import make_versions_finding
@@ -113,7 +113,7 @@ def write_comparison(
         finding = make_versions_finding(outcome)
         if output:
             write_finding(finding, output)
-        return dict(finding.pictures)
+        return finding.pictures
     finished = [_read_finished(run, choice, OPTIONS) for run in runs]  # as `compare` does
     return write_pages(finished, output, [outcome.comparison])
 
@@ -148,7 +148,8 @@ def write_pages(
             default = [report.parts[0].results["languages"][:2]]
             data["pair"] = next(filter(None, pairs), default)[-1]
         write_finding(finding, output, **data)
-    return dict(finding.pictures)
+    # heat maps of pairs first
+    return {x.name: x.picture for of_part in drawings.values() for x in of_part}
 
 
 def _make_finding(report: parts.Report, drawings: parts.Drawings, decoded: bool) -> Finding:
@@ -164,22 +165,20 @@ def _make_finding(report: parts.Report, drawings: parts.Drawings, decoded: bool)
     if len(runs) > 1:
         line = describe_differing([finished.run for finished in report.runs])
         lines.append(f"{line[0].upper()}{line[1:]}.")
-    blocks = [*list_parts(report, drawings), parts.make_runs_part(report)]
+    files = Part(parts.Titles.FILES, [])
+    blocks = [*list_parts(report, drawings), parts.make_runs_part(report), files]
     differing = find_differing([part.settings for part in runs], [[part.results] for part in runs])
     if decoded:
         differing.pop("scoring", None)  # all figures are accuracies
     caution = f"These runs differ in {', '.join(differing)}: their means are not comparable."
-    pictures = {x.name: x for of_part in drawings.values() for x in of_part}
     return Finding(
         title + (f" on {data.pop()}" if len(data) == 1 else ""),
-        [x._replace(pictures=[y.name for y in drawings.get(x.title, ())]) for x in blocks],
+        [part._replace(pictures=drawings.get(part.title, ())) for part in blocks],
         "\n".join(lines),
         settings=[parts.name_part(part, report) + part.results["signature"] for part in runs],
         notes=report.reasons if decoded else (),
         cautions=[caution] * bool(differing),
         terms=terms,
-        pictures={name: x.picture for name, x in pictures.items()},
-        choices={name: x.choice for name, x in pictures.items()},
     )
 
 

@@ -256,7 +256,7 @@ def test_the_command_writes_json_page_and_picture(run, tmp_path):
 def test_pictures_are_the_values(run):
     found = relate_run(run, ["script", "accuracy_min"], RelateOptions(n_resamples=10))
     pictures = make_relate_finding(found).pictures
-    assert [*pictures] == ["script", "accuracy_min", "rankc-map", "script-map", "accuracy_min-map"]
+    assert [*pictures] == ["script", "accuracy_min", "script-map", "accuracy_min-map", "rankc-map"]
     points, heat = pictures["accuracy_min"], pictures["script-map"]
     assert isinstance(points, Points)
     assert isinstance(heat, Heat)

@@ -23,7 +23,7 @@ from polyprobe.analysis.relate.relate import relate_run
 from polyprobe.analysis.tokens import count_tokens
 from polyprobe.metrics.pictures.picture import Bars, Heat, Series
 from polyprobe.report import findings
-from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.report.finding import Column, Drawing, Finding, Part, Role, Table
 from polyprobe.report.findings.board import make_board_finding
 from polyprobe.report.findings.comparison import make_comparison_finding, make_several_finding
 from polyprobe.report.findings.edits import make_edits_finding
@@ -150,18 +150,18 @@ def test_a_page_has_every_line_cell_and_picture(finding, tmp_path):
         assert {cell.strip() for row in format_table(table)[1] for cell in row} - {""} <= cells
     heats = loads(reader.scripts[0])["heats"].values()
     n_views = sum(len(heat["views"]) - 1 for heat in heats)  # they share an element
-    names = [name for part in finding.parts for name in part.pictures]
-    assert page.count("<svg ") == len(names) - n_views
+    assert page.count("<svg ") == len(finding.pictures) - n_views
 
 
 def test_a_page_escapes_every_text(tmp_path):
     evil = "</script><script>alert(1)</script>&_"
     table = Table([Column(evil, Role.NAME)], [[evil]], title=evil)
     heat = Heat(evil, ["en", evil], ["en", evil], np.eye(2), evil, details={(0, 1): evil})
-    pictures = {"bars": Bars(evil, [evil], [Series(evil, [0.5])], evil), "heat": heat}
+    bars = Bars(evil, [evil], [Series(evil, [0.5])], evil)
+    pictures = [Drawing("bars", bars, {evil: evil}), Drawing("heat", heat)]
     finding = Finding(
-        evil, [Part(evil, [table, evil], [*pictures])], lead=evil, settings=[evil], notes=[evil],
-        cautions=[evil], terms=[(evil, evil)], pictures=pictures,
+        evil, [Part(evil, [table, evil], pictures)], lead=evil, settings=[evil], notes=[evil],
+        cautions=[evil], terms=[(evil, evil)],
     )  # fmt: skip
     write_finding(finding, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")

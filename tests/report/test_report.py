@@ -13,7 +13,7 @@ from PIL import Image
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS, SECOND_RANKINGS
 from polyprobe.metrics.pictures.picture import Heat
-from polyprobe.report.finding import Finding, Part
+from polyprobe.report.finding import Drawing, Finding, Part
 from polyprobe.report.page import write_report
 from polyprobe.report.page.page import write_finding
 from polyprobe.report.page.parts import (
@@ -389,7 +389,7 @@ def test_sorted_floors_stay_below_their_figure(tmp_path, run, browser):
 def test_the_scale_of_a_page_is_that_of_the_picture(tmp_path, browser, shift):
     values = np.array([[np.nan, 0.25], [0.75, np.nan]]) + shift
     heat = Heat("distances", ["en", "ru"], ["en", "ru"], values, "km")
-    finding = Finding("maps", [Part("Maps", [], ["km-map"])], pictures={"km-map": heat})
+    finding = Finding("maps", [Part("Maps", [], [Drawing("km-map", heat)])])
     write_finding(finding, tmp_path / "page.html")
     page = open_page(browser, tmp_path / "page.html")
     ends = [page.locator(f".scale .{name}").text_content() for name in ("low", "high")]
