@@ -42,6 +42,7 @@ class Job(NamedTuple):
     key: bytes  # the hash of everything that its text depends on
     sentence: str
     terms: Terms
+    relation: str = ""  # "" if it is unknown
 
 
 class Translator(ABC):
@@ -79,13 +80,9 @@ class Translator(ABC):
         """Return the engine's codes of a pair; PolyprobeError lists the pairs that it has."""
         return source, target
 
-    def sign(self, source: str, target: str) -> str:
-        """Return the signature of one pair, in the codes from `check`."""
+    def sign(self, source: str, target: str, relation: str = "") -> str:
+        """Return the signature of sentences of a relation, in the codes from `check`."""
         return self.signature
-
-    def of_relation(self, relation: str) -> "Translator":
-        """Return the engine for sentences of a relation: itself, unless it treats them apart."""
-        return self
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[None]:
@@ -116,38 +113,31 @@ class Translator(ABC):
             PolyprobeError: an unavailable pair, a rejected key or address, no answer to several
                 batches, a refusal (`can_block`), a store that cannot be written. Texts are stored.
         """
-        answers: dict[int, Translation] = {}
         with explain_missing_extras(f"the translator {self.name}", any_package=True):
             part = PairTexts(sentences, source, target, terms, relations)
-            for engine, pair, jobs in self.list_jobs(part):
-                texts = sending.run_async(run_jobs(engine, [*jobs.values()], pair))
-                answers |= {number: texts[job.key] for number, job in jobs.items()}
-        return [answers[number] for number in range(len(sentences))]
+            pair, jobs = self.list_jobs(part)
+            answers = sending.run_async(run_jobs(self, jobs, pair))
+        return [answers[job.key] for job in jobs]
 
-    def list_jobs(
-        self, part: PairTexts
-    ) -> list[tuple["Translator", tuple[str, str], dict[int, Job]]]:
-        """List each engine of the sentences, its codes of the pair, and {number: job}."""
-        sentences, source, target, terms, relations = part
-        engines = {name: self.of_relation(name) for name in relations or ()} or {"": self}
-        pairs = {engine: engine.check(source, target) for engine in engines.values()}
-        signatures = {engine: engine.sign(*pair) for engine, pair in pairs.items()}
-        jobs: dict[Translator, dict[int, Job]] = {engine: {} for engine in pairs}
-        names = relations or [""] * len(sentences)
-        rows = zip(sentences, terms or [{}] * len(sentences), names, strict=True)
-        for number, (text, mapping, name) in enumerate(rows):
-            engine, relevant = engines[name], dict(mapping) if self.uses_terms else {}
-            key = hash_job(signatures[engine], *pairs[engine], text, relevant)
-            jobs[engine][number] = Job(key, text, relevant)
-        return [(engine, pair, jobs[engine]) for engine, pair in pairs.items()]
+    def list_jobs(self, part: PairTexts) -> tuple[tuple[str, str], list[Job]]:
+        """List the engine's codes of the pair, and a job for each sentence."""
+        pair, n = self.check(part.source, part.target), len(part.sentences)
+        relations = part.relations or [""] * n
+        signatures = {name: self.sign(*pair, name) for name in dict.fromkeys(relations)}
+        jobs = []
+        rows = zip(part.sentences, part.terms or [{}] * n, relations, strict=True)
+        for text, mapping, relation in rows:
+            terms = dict(mapping) if self.uses_terms else {}
+            key = hash_job(signatures[relation], *pair, text, terms)
+            jobs.append(Job(key, text, terms, relation))
+        return pair, jobs
 
     def forecast(self, parts: Iterable[PairTexts]) -> str:
         """Describe the requests for sentences without a stored text; "" if there are none."""
-        jobs = [(engine, rows) for part in parts for engine, _, rows in self.list_jobs(part)]
-        keys = [{x.key for x in rows.values() if x.sentence.strip()} for _, rows in jobs]
+        jobs = (self.list_jobs(part)[1] for part in parts)
+        keys = [{job.key for job in row if job.sentence.strip()} for row in jobs]
         sizes = [len(part) - len(open_translations().find(part)) for part in keys]
-        pairs = zip(sizes, jobs, strict=True)
-        n_requests = sum(ceil(size / engine.batch_size) for size, (engine, _) in pairs)
+        n_requests = sum(ceil(size / self.batch_size) for size in sizes)
         line = f"{self.name}: {sum(sizes):,} sentences to translate, {n_requests:,} requests"
         if self.per_second:
             hours = n_requests / self.per_second / 3600

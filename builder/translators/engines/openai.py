@@ -11,10 +11,9 @@ import re
 import tomllib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from copy import copy
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from polyprobe.system import sending
 from polyprobe.system.files import read_toml, read_user_text
@@ -59,7 +58,7 @@ class ExampleFile(NamedTuple):
             text = f"{self.file} has no examples for {language!r}; it has {languages}"
             raise PolyprobeError(text)
 
-    def choose(self, language: str, relation: str | None) -> tuple[Example, ...]:
+    def choose(self, language: str, relation: str) -> tuple[Example, ...]:
         """Return the examples of a relation, else those of `all`; PolyprobeError without both."""
         self.check(language)
         section = self.sections[language]
@@ -103,7 +102,6 @@ class OpenAI(Translator):
         if system not in ("true", "false"):
             raise PolyprobeError(f"{system!r} for system of the translator openai; true or false")
         self._system = system == "true"
-        self._relation: str | None = None
         self._own = None if examples is None else read_example_file(Path(examples))
         self.signature += f" examples {self._own.hash[:12]}" if self._own else ""
         self.signature += " system" * self._system
@@ -114,21 +112,11 @@ class OpenAI(Translator):
         name_language(source), name_language(target)
         if self._own:
             self._own.check(target)
-            if self._relation:
-                self._own.choose(target, self._relation)
         return source, target
 
-    def of_relation(self, relation: str) -> Self:
-        """Return the engine with the examples of a relation, if a file has sections by relation."""
-        if self._own is None:
-            return self
-        engine = copy(self)
-        engine._relation = relation
-        return engine
-
-    def sign(self, source: str, target: str) -> str:
-        """Return `signature` and the hash of the pair's prompt with its examples."""
-        prompt = "\n\n".join(self._write("", {}, source, target))
+    def sign(self, source: str, target: str, relation: str = "") -> str:
+        """Return `signature` and the hash of the prompt with the examples of the relation."""
+        prompt = "\n\n".join(self._write(Job(b"", "", {}, relation), source, target))
         return f"{self.signature} {hashlib.sha256(prompt.encode()).hexdigest()}"
 
     @asynccontextmanager
@@ -142,7 +130,7 @@ class OpenAI(Translator):
     async def ask(self, batch: Sequence[Job], source: str, target: str) -> list[str]:
         """Return the cleaned text of one sentence."""
         [job] = batch
-        task, block = self._write(job.sentence, job.terms, source, target)
+        task, block = self._write(job, source, target)
         # One message by default: not every chat template accepts a system message.
         parts = {"system": task, "user": block} if self._system else {"user": f"{task}\n\n{block}"}
         messages: list[Any] = [{"role": role, "content": text} for role, text in parts.items()]
@@ -159,12 +147,12 @@ class OpenAI(Translator):
             content = read_content(answer.raise_for_status().text)
         return [clean_answer(content, job.sentence, name_language(target))]
 
-    def _write(self, sentence: str, terms: Terms, source: str, target: str) -> tuple[str, str]:
+    def _write(self, job: Job, source: str, target: str) -> tuple[str, str]:
         languages = name_language(source), name_language(target)
-        examples = self._own and self._own.choose(target, self._relation)
+        examples = self._own and self._own.choose(target, job.relation)
         if examples is None:  # not (), which a file may have
             examples = read_examples(source, target)
-        return write_prompt(sentence, terms, languages, examples)
+        return write_prompt(job.sentence, job.terms, languages, examples)
 
 
 def read_code(text: str) -> str:
