@@ -73,11 +73,12 @@ class FirstPieceScorer:
 
 
 class ServedScorer(FirstPieceScorer, Scorer):
-    """Ask a chat server: it has the tokenizer, and its questions have numbers."""
+    """Ask a chat server: it has the tokenizer, and is sent characters."""
 
     def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
-        """Return the number of each question, up to its slot."""
-        return [(Input((self.engine.server.number(cut_question(x)),)), 0) for x in prompts]
+        """Return the characters of each question, up to its slot, and the last one's place."""
+        questions = map(cut_question, prompts)
+        return [(Input((*map(ord, text),)), len(text) - 1) for text in questions]
 
 
 def cut_question(prompt: str) -> str:
@@ -216,7 +217,7 @@ class LettersScorer(FirstPieceScorer):
 
     def _read_letters(self, n: int) -> list[int]:
         if self.tokenizer is None:
-            return [*range(n)]
+            return [*map(ord, LETTERS[:n])]
         letters = list(LETTERS[:n])
         queries = Queries([ANSWER], [letters], self._pieces([letters]))
         [ids] = first_pieces(queries, self.tokenizer)

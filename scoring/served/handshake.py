@@ -358,7 +358,7 @@ class ChatChecks(Checks):
     names = "counts numbers order values letters"
 
     def _choose_prompts(self, tokenizer: Any) -> None:
-        self._prompts = [Prompt((self._server.number(text),)) for text in QUESTIONS]
+        self._prompts = [Prompt((*map(ord, text),)) for text in QUESTIONS]
         self._places = [prompt.ids for prompt in self._prompts]
         # Equal questions are read from a cache; later ones differ by .08 on llama.cpp.
         self._rounding = AGREE / 4
@@ -380,7 +380,7 @@ class AnswerChecks(ChatChecks):
 
     def _choose_prompts(self, tokenizer: Any) -> None:
         chat, self._prompts = isinstance(self._server, ChatServer), []
-        self._texts = [(self._server.number(x),) if chat else x for x in QUESTIONS]
+        self._texts = [(*map(ord, text),) if chat else text for text in QUESTIONS]
 
     async def check_answers(self, client: Any) -> str | None:
         """Compare the answers to the same questions in another order: None if they differ."""

@@ -264,7 +264,7 @@ def _read(prompt: Prompt, choice: Mapping[str, Any]) -> Answer:
     return Answer(path, children, n_tokens, max(children.values(), default=None))
 
 
-# A prompt is the number of a text; the numbers below are those of letters.
+# The tokens are not known: the ids of a prompt are the characters of its question.
 class ChatServer(TopCompletions):
     """A server of /v1/chat/completions: texts in, which it tokenizes by its own template."""
 
@@ -274,20 +274,14 @@ class ChatServer(TopCompletions):
     chat: Chat  # the messages around a question
 
     def __init__(self, served: ServedModel) -> None:
-        super().__init__(served, LETTERS.__getitem__)
-        self._numbers, self._texts, self._fixes = dict[str, int](), dict[int, str](), list[Any]()
+        super().__init__(served, chr)
+        self._fixes: list[Any] = []
 
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
         """Return the model of the chat route; the checks tell whether there is one."""
         is_route = urlsplit(url).path.endswith(CHAT)
         return ServedModel(url if is_route else extend(url, f"/v1{CHAT}"), model, "")
-
-    def number(self, text: str) -> int:
-        """Return the number of a question, by which prompts name it."""
-        number = self._numbers.setdefault(text, len(LETTERS) + len(self._numbers))
-        self._texts[number] = text
-        return number
 
     async def count_tokens(self, client: Any, prompts: Sequence[Prompt]) -> int:
         """Estimate the tokens of prompts by their bytes, from some of all lengths."""
@@ -322,7 +316,7 @@ class ChatServer(TopCompletions):
         return [answer["choices"][0]["message"].get("content") or ""]
 
     def _write(self, ids: Sequence[int]) -> str:
-        return self.chat.ask(self._texts[ids[0]])
+        return self.chat.ask("".join(map(chr, ids)))
 
     def _mend(self, form: dict[str, Any]) -> dict[str, Any]:
         """Return a form as far as the server takes it."""
