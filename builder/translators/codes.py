@@ -32,17 +32,14 @@ def match_code(code: str, available: Collection[str]) -> str | None:
     >>> match_code("sr", ["srp_Cyrl", "srp_Latn"])
     'srp_Cyrl'
     """
-    # The same spelling comes first, then an equal standard code, then the shortest.
-    spelled = {_spell(name): name for name in sorted(available, reverse=True)}
-    if _spell(code) in spelled:
-        return spelled[_spell(code)]
-    standards = {name: _standardize(name) for name in spelled.values()}
-    standard = _standardize(code)
-    if not standard:
+    if code in available:
+        return code
+    if not (standard := _standardize(code)):
         return None
-    if equal := [name for name in standards if standards[name] == standard]:
-        return min(equal, key=lambda code: (-len(code), code))
-    tags = sorted(filter(standards.get, standards), key=lambda code: (len(code), code))
+    standards = {name: _standardize(name) for name in available}
+    # Of equally close ones an equal standard code comes first, then the shortest.
+    names = sorted(available, key=lambda name: (standards[name] != standard, len(name), name))
+    tags = [name for name in names if standards[name]]
     closest = closest_supported_match(standard, tags, SAME_LANGUAGE)
     if not closest and standard in SCRIPTS:
         closest = closest_supported_match(f"{standard}-{SCRIPTS[standard]}", tags, SAME_LANGUAGE)
@@ -74,10 +71,6 @@ def name_language(code: str) -> str:
             return str(names[tag])
     text = f"no English name for the language {code!r}; expected a code such as es or zh-hans"
     raise PolyprobeError(text)
-
-
-def _spell(code: str) -> str:
-    return code.replace("_", "-").lower()
 
 
 def _standardize(code: str) -> str:
