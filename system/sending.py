@@ -267,8 +267,13 @@ def limit_answers(client: Any, largest: int) -> Any:
 
 
 @contextmanager
-def http_failures(engine: str, remedies: Mapping[int, str] = REMEDIES) -> Iterator[None]:
-    """Turn the exceptions of httpx, and of JSON that cannot be read, into those of this module."""
+def http_failures(
+    engine: str, remedies: Mapping[int, str] = REMEDIES, lack: str = "another form"
+) -> Iterator[None]:
+    """Turn the exceptions of httpx, and of JSON that cannot be read, into those of this module.
+
+    `lack` is what an answer is without whose JSON has another form.
+    """
     import httpx  # its texts have the whole address, or a key: they and the causes are left out
 
     try:
@@ -293,3 +298,5 @@ def http_failures(engine: str, remedies: Mapping[int, str] = REMEDIES) -> Iterat
         raise NoAnswerError("no connection") from None
     except (ValueError, RecursionError):  # of json
         raise BrokenAnswerError("no JSON") from None
+    except (AttributeError, LookupError, TypeError):
+        raise BrokenAnswerError(lack) from None

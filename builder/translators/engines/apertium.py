@@ -4,9 +4,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 from urllib.parse import urlsplit
 
 from polyprobe.system import sending
@@ -22,10 +21,7 @@ START = (
     "install it (Debian: apt-get install apertium-apy apertium-eng-spa), start it with "
     "`apertium-apy -p 2737 /usr/share/apertium`"
 )
-# The service splits longer requests, inside a sentence if there is no full stop.
-CHARACTERS = 900
 MOVED = re.compile(r" (?=[.,;:!?])")
-BETWEEN = "\n\n"  # ends a sentence for the engine, even without a full stop
 
 
 class Apertium(Translator):
@@ -33,8 +29,6 @@ class Apertium(Translator):
 
     # Unknown words stay in the text.
     name = "apertium"
-    batch_size = 20
-    concurrency = 2
     timeout = 60.0
     pace = sending.Pace(tries=3, first_wait=0.5, give_up=3)  # a local service
 
@@ -61,19 +55,19 @@ class Apertium(Translator):
     def list_pairs(self) -> list[tuple[str, str]]:
         """Return the service's pairs, in its codes (ISO 639-3)."""
         try:
-            pairs = sending.run_async(self._fetch_pairs())["responseData"]
-            return [(str(pair["sourceLanguage"]), str(pair["targetLanguage"])) for pair in pairs]
-        except (sending.NoAnswerError, sending.BrokenAnswerError, KeyError, TypeError) as error:
+            return sending.run_async(self._fetch_pairs())
+        except (sending.NoAnswerError, sending.BrokenAnswerError) as error:
             raise PolyprobeError(
-                f"no apertium-apy answers at {self._shown} ({error or 'no pairs'}); {START}, or "
-                "give its address (option url, or APERTIUM_APY)"
+                f"no apertium-apy answers at {self._shown} ({error}); {START}, or give its address "
+                "(option url, or APERTIUM_APY)"
             ) from error
 
-    async def _fetch_pairs(self) -> Any:
-        with sending.http_failures(self.name):
+    async def _fetch_pairs(self) -> list[tuple[str, str]]:
+        with sending.http_failures(self.name, lack="no pairs"):
             async with sending.open_client(self.timeout) as client:
                 answer = await client.get(sending.extend(self.url, "/listPairs"))
-                return answer.raise_for_status().json()
+                pairs = answer.raise_for_status().json()["responseData"]
+                return [(str(x["sourceLanguage"]), str(x["targetLanguage"])) for x in pairs]
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[None]:
@@ -82,26 +76,14 @@ class Apertium(Translator):
             yield
 
     async def ask(self, batch: Sequence[Job], source: str, target: str) -> list[str]:
-        """Return the translations of a batch, with several sentences in each request."""
-        sentences = [" ".join(job.sentence.split()) for job in batch]
-        pair, texts = f"{source}|{target}", []
-        for part in split_batch(sentences):
-            answers = (await self._post(BETWEEN.join(part), pair)).split(BETWEEN)
-            # The engine may merge sentences; then each is sent alone.
-            if len(answers) != len(part):
-                answers = [await self._post(sentence, pair) for sentence in part]
-            texts += answers
-        return [clean_text(*each) for each in zip(sentences, texts, strict=True)]
-
-    async def _post(self, text: str, pair: str) -> str:
-        fields = {"langpair": pair, "q": text, "format": "txt", "markUnknown": "yes"}
-        with sending.http_failures(self.name):
+        """Return the translation of one sentence."""
+        sentence = " ".join(batch[0].sentence.split())
+        fields = {"langpair": f"{source}|{target}", "q": sentence}
+        fields |= {"format": "txt", "markUnknown": "yes"}
+        with sending.http_failures(self.name, lack="no translatedText"):
             answer = await self._client.post(sending.extend(self.url, "/translate"), data=fields)
             content = answer.raise_for_status().json()
-        try:
-            return str(content["responseData"]["translatedText"])
-        except (KeyError, TypeError) as error:
-            raise sending.BrokenAnswerError("no translatedText") from error
+            return [clean_text(sentence, str(content["responseData"]["translatedText"]))]
 
 
 def clean_text(sentence: str, text: str) -> str:
@@ -117,18 +99,6 @@ def clean_text(sentence: str, text: str) -> str:
         text = text.replace(mark, "")
     text = " ".join(text.split())
     return text if MOVED.search(sentence) else MOVED.sub("", text)
-
-
-def split_batch(sentences: Sequence[str]) -> Iterator[list[str]]:
-    """Yield parts of at most CHARACTERS, but at least one sentence."""
-    part: list[str] = []
-    for sentence in sentences:
-        if part and len(BETWEEN.join([*part, sentence])) > CHARACTERS:
-            yield part
-            part = []
-        part.append(sentence)
-    if part:
-        yield part
 
 
 def state_versions(url: str) -> str:

@@ -60,12 +60,9 @@ class Googletrans(Translator):
         # The package checks `src` and `dest` against its own table, in which some codes have three
         # letters; the service gets `sl` and `tl`.
         codes = {"src": _known()[source], "dest": _known()[target], "sl": source, "tl": target}
-        try:
-            with sending.http_failures(self.name, REMEDIES):
-                answer = await self._client.translate(batch[0].sentence, **codes)
-                return [read_answer_text(answer._response.json())]
-        except (TypeError, LookupError, AttributeError) as error:  # of the package on odd JSON
-            raise sending.BrokenAnswerError("no translation in it") from error
+        with sending.http_failures(self.name, REMEDIES, "no translation in it"):
+            answer = await self._client.translate(batch[0].sentence, **codes)
+            return [read_answer_text(answer._response.json())]
 
     async def _send_to_base(self, request: "httpx.Request") -> None:
         """Redirect a request to `base_url`; the package accepts only names of Google's hosts."""

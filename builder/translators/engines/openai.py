@@ -137,14 +137,14 @@ class OpenAI(Translator):
         body = {"model": self._model, "messages": messages, **self._extra}
         name = f"{self.name} ({self._shown}, model {self._model})"
         url = sending.extend(self._base, "/chat/completions")
-        with sending.http_failures(name, REMEDIES):
+        with sending.http_failures(name, REMEDIES, "no message in it"):
             answer = await self._client.post(url, json=body)
             code = read_code(answer.text) if answer.is_error else ""
             if code in OF_A_SENTENCE:
                 raise sending.BrokenAnswerError(f"refused with {code}")
             if code == "insufficient_quota":  # a 429 that waiting does not resolve
                 raise PolyprobeError(f"{name}: the account has no credit left; add some")
-            content = read_content(answer.raise_for_status().text)
+            content = read_content(answer.raise_for_status().json()["choices"][0])
         return [clean_answer(content, job.sentence, name_language(target))]
 
     def _write(self, job: Job, source: str, target: str) -> tuple[str, str]:
@@ -163,17 +163,11 @@ def read_code(text: str) -> str:
         return ""
 
 
-def read_content(text: str) -> str:
+def read_content(choice: Mapping[str, Any]) -> str:
     """Return the text of an answer of the chat API, "" for an empty message."""
-    try:
-        choice = json.loads(text)["choices"][0]
-        message, reason = choice["message"], choice.get("finish_reason")
-        content, refusal = message.get("content"), message.get("refusal")
-    except (ValueError, RecursionError):
-        raise sending.BrokenAnswerError("no JSON") from None
-    except (LookupError, TypeError, AttributeError):
-        raise sending.BrokenAnswerError("no message in it") from None
-    if refusal or reason == "content_filter":
+    message, reason = choice["message"], choice.get("finish_reason")
+    content = message.get("content")
+    if message.get("refusal") or reason == "content_filter":
         raise sending.BrokenAnswerError("a refusal")
     if reason == "length":
         raise sending.BrokenAnswerError("cut short by the limit of tokens")

@@ -1,8 +1,8 @@
 """Prompts for language models, and how their answers are parsed."""
 
-import json
 import logging
 import os
+import re
 import sqlite3
 
 import pytest
@@ -12,7 +12,6 @@ from polyprobe.builder.translators.engines.openai import (
     LIMIT,
     OpenAI,
     clean_answer,
-    read_content,
     read_example_file,
     read_examples,
 )
@@ -158,9 +157,11 @@ def test_answers_that_are_no_sentence(server, answer, problem):
         ({}, "no message in it"),
     ],
 )
-def test_messages_that_hold_no_text(choice, problem):
-    with pytest.raises(BrokenAnswerError, match=problem):
-        read_content(json.dumps({"choices": [choice]}))
+def test_messages_that_hold_no_text(server, choice, problem):
+    server.chat = choice
+    [(text, reason)] = make(server).translate_each([SENTENCE], "en", "es")
+    assert text == ""
+    assert re.fullmatch(f"broken answer: {problem}.*, 2 times", reason)
 
 
 def test_a_filter_that_refuses_one_sentence_does_not_stop_the_run(server):
