@@ -1,7 +1,6 @@
 """Write the pages of runs, with examples of their facts, and of boards as single HTML files."""
 
 import hashlib
-import heapq
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -334,24 +333,19 @@ def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
     pairs = np.arange(kinds.shape[1])
     totals = count_kinds(kinds, max(len(KINDS), len(VERDICTS)))
     counts = np.zeros_like(totals)
-    rest = set(range(len(kinds)))
+    rest: np.ndarray = np.ones(len(kinds), dtype=bool)
     for number in range(1, examples + 1):
         target = np.minimum(totals, number)
         lacking = counts < target
-        # Gains only fall, so a stale one at the head of the heap is computed again (lazy greedy);
-        # negative, because heapq returns the smallest.
-        heap = [(-int(lacking[pairs, kinds[fact]].sum()), fact) for fact in sorted(rest)]
-        heapq.heapify(heap)
+        gains = np.where(rest, lacking[pairs, kinds].sum(axis=1), -1)
         while lacking.any():
-            fact = heap[0][1]
-            gain = -int(lacking[pairs, kinds[fact]].sum())
-            if gain > heap[0][0]:
-                heapq.heapreplace(heap, (gain, fact))
-                continue
-            heapq.heappop(heap)
-            rest.remove(fact)
+            fact = int(gains.argmax())
+            rest[fact] = False
             counts[pairs, kinds[fact]] += 1
-            lacking = counts < target
+            for pair, kind in np.argwhere(lacking & (counts >= target)):
+                lacking[pair, kind] = False
+                gains -= kinds[:, pair] == kind
+            gains[fact] = -1
             yield fact
 
 
