@@ -92,7 +92,7 @@ def compare_figures(
     else:
         p = p_value(_randomise(figures, tables, n_resamples, seed), observed)
     # The last name is the mean of the others, not one more hypothesis.
-    adjusted: np.ndarray = np.append(correct(p[:-1], correction), p[-1:])
+    adjusted = np.array([*correct_values(p[:-1], correction), p[-1]], dtype=np.float64)
     none = np.full(len(first.names), np.nan)
     sides = [intervals.bound_samples(differences, freedom, none, t) for t in (0.025, 0.05)]
     columns = [np.where(np.isnan(x), None, x) for x in (*values, observed, p, adjusted)]
@@ -136,22 +136,17 @@ def invert_intervals(differences: np.ndarray, freedom: float) -> np.ndarray:
     return np.where(defined, 2 * stdtr(max(freedom, 1), ndtri(tail)), np.nan)
 
 
-def correct(p: np.ndarray, correction: str) -> np.ndarray:
-    """Adjust p-values by `holm`, `bh` or `none`; NaN stays NaN and is not counted."""
-    adjusted, finite = p.copy(), ~np.isnan(p)
+def correct_values(p: Sequence[float | None] | np.ndarray, correction: str) -> list[float | None]:
+    """Adjust p-values by `holm`, `bh` or `none`; None and NaN are not counted, and None then."""
+    values = np.array(p, dtype=np.float64)
+    finite = ~np.isnan(values)
     if correction == "bh" and finite.any():
-        adjusted[finite] = false_discovery_control(p[finite])
+        values[finite] = false_discovery_control(values[finite])
     elif correction == "holm":
-        order = np.argsort(p[finite], kind="stable")
-        steps = np.maximum.accumulate(p[finite][order] * np.arange(len(order), 0, -1))
-        adjusted[np.flatnonzero(finite)[order]] = np.minimum(steps, 1)
-    return adjusted
-
-
-def correct_values(p: Sequence[float | None], correction: str) -> list[float | None]:
-    """Adjust p-values as `correct`; None stays None."""
-    values = np.array([np.nan if x is None else x for x in p])
-    return [None if np.isnan(x) else x for x in correct(values, correction).tolist()]
+        places = np.flatnonzero(finite)[np.argsort(values[finite], kind="stable")]
+        steps = values[places] * np.arange(len(places), 0, -1)
+        values[places] = np.minimum(np.maximum.accumulate(steps), 1)
+    return [x if of else None for x, of in zip(values.tolist(), finite, strict=True)]
 
 
 def _pair(figures: _Figures, *sums: np.ndarray) -> np.ndarray:

@@ -18,7 +18,12 @@ from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.units import read_clusters, resolve_bootstrap, resolve_clusters
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
-from polyprobe.metrics.joint.significance import Difference, correct, invert_intervals, p_value
+from polyprobe.metrics.joint.significance import (
+    Difference,
+    correct_values,
+    invert_intervals,
+    p_value,
+)
 from polyprobe.report.findings.comparison import explain_least, make_comparison_finding
 from polyprobe.system.messages import PolyprobeError
 from tests.making.facts import write_facts
@@ -258,7 +263,7 @@ def least(test, n_units, n_resamples):
 def reached(test, correction, n_units, n_resamples, names):
     """Whether the smallest p-values, corrected, are below .05."""
     p = np.full(names, least(test, n_units, n_resamples))
-    return correct(p, correction).min() < 0.05
+    return min(correct_values(p, correction)) < 0.05
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)

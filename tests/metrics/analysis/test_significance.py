@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from polyprobe.metrics.joint.significance import compare_figures, correct
+from polyprobe.metrics.joint.significance import compare_figures, correct_values
 from polyprobe.metrics.shared.intervals import mean_of
 
 RANDOM = np.random.default_rng(0)
@@ -107,12 +107,13 @@ def test_clusters_are_swapped_whole():
 @pytest.mark.parametrize(("ours", "theirs"), [("holm", "holm"), ("bh", "fdr_bh")])
 def test_corrections_are_statsmodels(ours, theirs):
     p = np.random.default_rng(1).random(50) ** 3
-    np.testing.assert_allclose(correct(p, ours), multipletests(p, method=theirs)[1])
+    np.testing.assert_allclose(correct_values(p, ours), multipletests(p, method=theirs)[1])
 
 
 def test_undefined_names_stay_undefined_and_do_not_count():
     p = np.array([0.01, np.nan, 0.04])
-    np.testing.assert_allclose(correct(p, "holm"), [0.02, np.nan, 0.04])
+    assert correct_values(p, "holm") == correct_values([0.01, None, 0.04], "holm")
+    assert correct_values(p, "holm") == [0.02, None, 0.04]
     empty = mean_of(["a"], np.zeros((5, 1)), np.zeros(5))
     row = compare_figures(empty, empty)[0]
     assert row[1:] == (None,) * 7
