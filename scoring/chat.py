@@ -1,8 +1,6 @@
 """Chat models: the text in front of an answer, and the tokens of a sentence that begins it."""
 
 import json
-import os
-import pickle
 import re
 import resource
 import warnings
@@ -11,6 +9,8 @@ from contextlib import suppress
 from datetime import date
 from functools import partial
 from itertools import takewhile
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from operator import eq
 from pathlib import Path
 from signal import SIGKILL, SIGXCPU
@@ -306,36 +306,30 @@ class ExceededError(Exception):
 
 def run_limited(call: Callable[[], Result]) -> Result:
     """Return the result of a call in a copy of this process; nothing else of it comes back."""
-    source, target = os.pipe()
+    context = get_context("fork")
+    source, target = context.Pipe(duplex=False)
+    process = context.Process(target=_send_result, args=(call, target))
     with warnings.catch_warnings():  # other threads are no part of the copy, which needs none
         warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if not child:
-        try:
-            os.close(source)
-            with open(target, "wb") as handle:
-                handle.write(_call(call))
-        finally:
-            os._exit(0)
-    os.close(target)
+        process.start()
+    target.close()
     try:
-        with open(source, "rb") as handle:
-            content = handle.read(MEMORY)
-    except BaseException:
-        os.kill(child, SIGKILL)
-        raise
+        outcome = source.recv()
+    except EOFError:
+        process.join()
+        late = process.exitcode in (-SIGXCPU, -SIGKILL)
+        raise ExceededError(
+            f"takes more than {SECONDS} seconds" if late else "ends its process"
+        ) from None
     finally:
-        _, status = os.waitpid(child, 0)
-    if not content:
-        late = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (SIGXCPU, SIGKILL)
-        raise ExceededError(f"takes more than {SECONDS} seconds" if late else "ends its process")
-    outcome = pickle.loads(content)
+        process.kill()
+        process.join()
     if isinstance(outcome, PolyprobeError | ExceededError):
         raise outcome
     return outcome  # type: ignore[no-any-return]
 
 
-def _call(call: Callable[[], object]) -> bytes:
+def _send_result(call: Callable[[], object], target: Connection) -> None:
     with suppress(OSError):  # elsewhere than on Linux memory has no limit
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + MEMORY
@@ -343,10 +337,12 @@ def _call(call: Callable[[], object]) -> bytes:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
     try:
-        return pickle.dumps(call())
+        target.send(call())
     except PolyprobeError as error:
-        return pickle.dumps(error)
+        target.send(error)
     except MemoryError:
-        return pickle.dumps(ExceededError(f"takes more than {MEMORY >> 30} GB"))
+        target.send(ExceededError(f"takes more than {MEMORY >> 30} GB"))
     except RecursionError as error:
-        return pickle.dumps(ExceededError(f"is nested too deeply ({one_line(error)})"))
+        target.send(ExceededError(f"is nested too deeply ({one_line(error)})"))
+    except Exception as error:
+        target.send(ExceededError(f"cannot be read ({one_line(error)})"))

@@ -421,6 +421,7 @@ COSTLY = {
     "{% if 1 %}" * 3000 + "{% endif %}" * 3000: "is nested too deeply",
     "\ud800": "surrogates not allowed",
     "{{ '\\ud800' }}": "surrogates not allowed",
+    "{{ strftime_now('%\ud800') }}": "cannot be read ('utf-8' codec can't encode",
 }
 
 
