@@ -11,7 +11,7 @@ languages is an expectation, and a plain count without ties.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -52,16 +52,14 @@ def find_right_in_both(right: Right) -> Figure:
     `right` has the probability that each fact is correct, NaN for facts that a language does not
     have; a pair's share is over the facts of both.
     """
-    table = np.column_stack(list(right.values())).astype(np.float64)
-    i, j = np.triu_indices(table.shape[1], 1)
-    intersections = table[:, i] * table[:, j]
-    values, weights = np.nan_to_num(intersections), ~np.isnan(intersections)
-    return mean_of(name_pairs(list(right)), values, weights, share=True)
+    first, second, names = _take_pairs(right)
+    intersections = first * second
+    return mean_of(names, np.nan_to_num(intersections), ~np.isnan(intersections), share=True)
 
 
 def find_right_given_right(right: Right) -> Figure:
     """Make P(a | b) by ordered pair a-b: correct in both / correct in b (Schott et al. 2023)."""
-    first, second, names = _take_ways(right)
+    first, second, names = _take_pairs(right, ordered=True)
     intersections = first * second
     weights = np.where(np.isnan(intersections), 0, second)
     return mean_of(names, np.nan_to_num(intersections), weights, share=True)
@@ -69,16 +67,18 @@ def find_right_given_right(right: Right) -> Figure:
 
 def find_right_alone(right: Right) -> Figure:
     """Make P(a and not b) by ordered pair a-b: the share of facts correct in a alone of both."""
-    first, second, names = _take_ways(right)
+    first, second, names = _take_pairs(right, ordered=True)
     differences = first * (1 - second)
     return mean_of(names, np.nan_to_num(differences), ~np.isnan(differences), share=True)
 
 
-def _take_ways(right: Right) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Take the values of the first and of the second language of all ordered pairs."""
+def _take_pairs(right: Right, ordered: bool = False) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Take the values of the first and of the second language of all pairs, and their names."""
     table = np.column_stack(list(right.values())).astype(np.float64)
-    i, j = np.nonzero(~np.eye(table.shape[1], dtype=bool))
-    return table[:, i], table[:, j], [*map("-".join, permutations(right, 2))]
+    pairs = [*(permutations if ordered else combinations)(range(len(right)), 2)]
+    i, j = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    languages = [*right]
+    return table[:, i], table[:, j], [f"{languages[x]}-{languages[y]}" for x, y in pairs]
 
 
 def count_right(right: Right) -> np.ndarray:
@@ -112,7 +112,6 @@ def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:
     has this probability as its weight in each outcome, ties taken independently; the RankC of the
     fact itself stays the expectation over all orders.
     """
-    table = np.column_stack(list(right.values())).astype(np.float64)
-    i, j = np.triu_indices(table.shape[1], 1)
-    weight = OUTCOMES[outcome](table[:, i], table[:, j])
-    return mean_of(name_pairs(list(right)), weight * values, weight, share=True)
+    first, second, names = _take_pairs(right)
+    weight = OUTCOMES[outcome](first, second)
+    return mean_of(names, weight * values, weight, share=True)

@@ -7,7 +7,7 @@ from itertools import product
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
-from polyprobe.metrics.pictures.picture import Bars, Point, Points, Quartiles, Series
+from polyprobe.metrics.pictures.picture import Bars, Point, Points, Series
 
 N_COLOURS = 5
 SIZE = 12  # pixels of letters
@@ -244,27 +244,20 @@ def _draw_series(
 def _draw_boxes(
     bars: Bars, place: int, names: Mapping[str, str], axis: Axis, ys: Sequence[float], thick: float
 ) -> Iterator[str]:
-    """Draw the box plots of a series at their places from above."""
+    """Draw quartiles, median, whiskers and, as a broken line, the mean at each label."""
     series, colour = bars.series[place], colour_bar(place)
-    tips = [f"{names.get(label, label)}, {series.name}" for label in bars.labels]
-    rows = zip(series.boxes, ys, tips, strict=True)
-    boxes = [_draw_box(box, y, thick, axis, tip) for box, y, tip in rows]
-    yield tag("g", *boxes, stroke=colour, fill=colour)
-
-
-def _draw_box(box: Quartiles, y: float, thick: float, axis: Axis, tip: str) -> str:
-    """Draw quartiles, median, whiskers and, as a broken line, the mean."""
-    low, q1, median, q3, high, mean = (axis.place(value) for value in box)
-    middle = short(y + thick / 2)
-    whiskers = f"M{short(low)} {middle}H{short(q1)}M{short(q3)} {middle}H{short(high)}"
-    lines = "\n".join(f"{name} {value:.2f}" for name, value in box._asdict().items())
-    parts = [write_tip(f"{tip}\n{lines}"), tag("path", d=whiskers)]
-    size = {"x": q1, "y": y, "width": max(1, q3 - q1), "height": thick}
-    parts.append(tag("rect", **size, fill_opacity="0.25"))
-    for value, dash in ((median, None), (mean, "3 3")):
-        way = f"M{short(value)} {short(y)}v{short(thick)}"
-        parts.append(tag("path", d=way, stroke_width=2, stroke_dasharray=dash))
-    return tag("g", *parts, class_="box")
+    for label, box, y in zip(bars.labels, series.boxes, ys, strict=True):
+        low, q1, median, q3, high, mean = (axis.place(value) for value in box)
+        middle = short(y + thick / 2)
+        whiskers = f"M{short(low)} {middle}H{short(q1)}M{short(q3)} {middle}H{short(high)}"
+        lines = "\n".join(f"{name} {value:.2f}" for name, value in box._asdict().items())
+        tip = write_tip(f"{names.get(label, label)}, {series.name}\n{lines}")
+        size = {"x": q1, "y": y, "width": max(1, q3 - q1), "height": thick}
+        parts = [tip, tag("path", d=whiskers), tag("rect", **size, fill_opacity="0.25")]
+        for value, dash in ((median, None), (mean, "3 3")):
+            way = f"M{short(value)} {short(y)}v{short(thick)}"
+            parts.append(tag("path", d=way, stroke_width=2, stroke_dasharray=dash))
+        yield tag("g", *parts, stroke=colour, fill=colour, class_="box")
 
 
 def draw_points(points: Points, names: Mapping[str, str], top: float) -> Drawing:

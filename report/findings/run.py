@@ -192,11 +192,12 @@ def make_split_table(results: Mapping[str, Any]) -> Table:
     return Table(columns, rows, ruled=True)
 
 
-def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
-    """Make each language's best partner by two figures, and the pairs high by both or by one."""
-    columns, heads = [Column("language", Role.LABEL)], [BY_NAME[name].heading for name in names]
-    for head in heads:
-        columns += [Column(f"best by {head}", Role.LABEL), Column("95%", Role.INTERVAL)]
+def make_partners_table(results: Mapping[str, Any], names: Sequence[str]) -> Table:
+    """Make each language's best partner by figures of pairs, with its value and interval."""
+    columns = [Column("language", Role.LABEL)]
+    for name in names:
+        columns += [Column(f"best by {BY_NAME[name].heading}", Role.LABEL)]
+        columns += [Column("95%", Role.INTERVAL)]
     partners = [reader.find_partners(results, name) for name in names]
     rows = []
     for language in results["languages"]:
@@ -205,12 +206,18 @@ def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
             text = None if best is None else f"{best.language} {format_value(best.value)}"
             row += [text, best and best.interval]
         rows.append(row)
-    (first, second), high = heads, reader.find_high_pairs(results, *names)
+    return Table(columns, rows, ruled=True)
+
+
+def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
+    """Make each language's best partner by two figures, and the pairs high by both or by one."""
+    first, second = (BY_NAME[name].heading for name in names)
+    high = reader.find_high_pairs(results, *names)
     means = [format_value(results["mean"][name]) for name in names]
     lines = [f"pairs at or above the mean of all, {means[0]} by {first}, {means[1]} by {second}:"]
     for title, pairs in zip(("both", f"{first} alone", f"{second} alone"), high, strict=True):
         lines.append(f"by {title}: {len(pairs)}{': ' if pairs else ''}{', '.join(pairs)}")
-    return Part("Pairs", [Table(columns, rows, ruled=True), *lines])
+    return Part("Pairs", [make_partners_table(results, names), *lines])
 
 
 def _list_notes(

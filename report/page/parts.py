@@ -172,7 +172,8 @@ def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     if Titles.SHARES in drawings:
         yield Part(Titles.SHARES, [_TEXTS["shares"]])
     if Titles.PAIRS in drawings:
-        tables = [make_pairs_table(part) for part in report.parts if part.ranked_pairs]
+        paired = [part for part in report.parts if part.ranked_pairs]
+        tables = [make(x) for x in paired for make in (make_pairs_table, _make_partners_table)]
         yield Part(Titles.PAIRS, [_TEXTS["pairs"], *tables])
     if Titles.TEMPLATES in drawings:
         yield Part(Titles.TEMPLATES, [_TEXTS["templates"], *_list_templates(report.parts)])
@@ -273,6 +274,13 @@ def make_pairs_table(part: RunPart) -> Table:
     ]
     columns = [Column("pair", Role.LABEL), *(Column(f.heading) for f in figures)]
     return Table(columns, rows, folded=f"{part.name}: most and least consistent pairs")
+
+
+def _make_partners_table(part: RunPart) -> Table:
+    """Make the table of each language's best partner by the figures of pairs."""
+    names = [figure.name for figure in _list_pair_figures([part])]
+    table = run.make_partners_table(part.results, names)
+    return table._replace(folded=f"{part.name}: best partner of each language")
 
 
 def _list_templates(parts: Sequence[RunPart]) -> Iterator[Table | str]:
