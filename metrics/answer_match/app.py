@@ -1,10 +1,10 @@
 """The Space of answer match: free answers as input, the share of each verdict by language."""
 
-from functools import partial
+from collections.abc import Sequence
 from types import ModuleType
 
-from polyprobe.metrics.shared.verdicts import JUDGES, KINDS
-from polyprobe.metrics.space.entries import Measure, Output, list_groups, view_bars
+from polyprobe.metrics.pictures.picture import Bars
+from polyprobe.metrics.space.entries import Entry, Measure, Output, list_groups, view_bars
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_lists, read_only, read_texts
 
@@ -17,9 +17,13 @@ def compute(module: ModuleType, sheets: Sheets, match: str) -> Output:
     languages = read_texts(sheet["language"], "language")
     options = {"languages": languages, "questions": questions, "groups": languages, "match": match}
     result = module.match_answers(answers, read_lists(sheet["right"], "right"), **options)
-    measures = [Measure("accuracy"), *map(Measure, KINDS)]
+    measures = [Measure("accuracy"), *map(Measure, module.KINDS)]
     return Output(list_groups(result, "all languages", measures))
 
 
-VIEW = partial(view_bars, omit=KINDS)
-PAGE = make_page(__file__, "answer_match", compute, VIEW, {"match": [*JUDGES]})
+def draw_accuracy(entries: Sequence[Entry]) -> Bars:
+    """Draw the accuracy of each language."""
+    return view_bars([entry for entry in entries if entry.name == "accuracy"])
+
+
+PAGE = make_page(__file__, "answer_match", compute, draw_accuracy, {"match": ["names", "contains"]})

@@ -75,10 +75,9 @@ def find_right_alone(right: Right) -> Figure:
 def _take_pairs(right: Right, ordered: bool = False) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Take the values of the first and of the second language of all pairs, and their names."""
     table = np.column_stack(list(right.values())).astype(np.float64)
-    pairs = [*(permutations if ordered else combinations)(range(len(right)), 2)]
-    i, j = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    languages = [*right]
-    return table[:, i], table[:, j], [f"{languages[x]}-{languages[y]}" for x, y in pairs]
+    choose = permutations if ordered else combinations
+    i, j = np.array([*choose(range(len(right)), 2)], dtype=np.intp).reshape(-1, 2).T
+    return table[:, i], table[:, j], [*map("-".join, choose(right, 2))]
 
 
 def count_right(right: Right) -> np.ndarray:

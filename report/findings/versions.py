@@ -8,14 +8,7 @@ from scipy.stats import linregress
 from polyprobe.analysis.compare.folders import PairOutcome
 from polyprobe.analysis.compare.sentences.compare import VersionComparison
 from polyprobe.analysis.compare.sentences.deltas import RECALL
-from polyprobe.metrics.pictures.picture import (
-    Bars,
-    Point,
-    Points,
-    Quartiles,
-    Series,
-    join_points,
-)
+from polyprobe.metrics.pictures import picture
 from polyprobe.report.finding import Column, Drawing, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import (
     list_notes_of_wording,
@@ -80,7 +73,7 @@ def _make_boxes_table(comparison: VersionComparison) -> Table:
         for side, box in zip(comparison.versions.sides, boxes, strict=True)
     ]
     columns = [Column("language", Role.LABEL), Column("wording", Role.LABEL)]
-    columns += [Column(head, Role.TEXT) for head in Quartiles._fields]
+    columns += [Column(head, Role.TEXT) for head in picture.Quartiles._fields]
     return Table(columns, rows, folded="The boxes as a table")
 
 
@@ -102,10 +95,10 @@ def _draw_recall(comparison: VersionComparison, title: str) -> Iterator[Drawing]
     for language in ("mean", *comparison.languages):
         rows = [next(x for x in of_k if x.name == language) for of_k in recalls]
         series = [
-            Series(sides[0], [x.first for x in rows], [x.first_ci for x in rows]),
-            Series(sides[1], [x.second for x in rows], [x.second_ci for x in rows]),
+            picture.Series(sides[0], [x.first for x in rows], [x.first_ci for x in rows]),
+            picture.Series(sides[1], [x.second for x in rows], [x.second_ci for x in rows]),
         ]
-        curves = join_points(f"{title}, {language}", series, *axes)
+        curves = picture.join_points(f"{title}, {language}", series, *axes)
         yield Drawing(f"recall-{language}", curves, {"language": language})
 
 
@@ -114,9 +107,9 @@ def _draw_ranks(comparison: VersionComparison, title: str) -> Drawing:
     languages, series = comparison.languages, []
     for place, side in enumerate(comparison.versions.sides):
         boxes = [comparison.boxes[language][place] for language in languages]
-        series.append(Series(side, [box.median for box in boxes], boxes=boxes))
+        series.append(picture.Series(side, [box.median for box in boxes], boxes=boxes))
     measure = "rank of the best correct answer; 1 is best"
-    return Drawing("ranks", Bars(title, languages, series, measure))
+    return Drawing("ranks", picture.Bars(title, languages, series, measure))
 
 
 def _draw_changes(comparison: VersionComparison, title: str) -> Iterator[Drawing]:
@@ -125,7 +118,7 @@ def _draw_changes(comparison: VersionComparison, title: str) -> Iterator[Drawing
         up = part.figures[RECALL]
         for name, correlation in part.correlations.items():
             points = [
-                Point(relation, x, y)
+                picture.Point(relation, x, y)
                 for relation, x in part.figures[name].items()
                 if x is not None and (y := up[relation]) is not None
             ]
@@ -137,5 +130,5 @@ def _draw_changes(comparison: VersionComparison, title: str) -> Iterator[Drawing
             axes = (f"change of {name}", f"change of {RECALL}")
             choice = {"language": language, "figure": name}
             yield Drawing(
-                f"changes-{language}+{name}", Points(caption, points, *axes, line), choice
+                f"changes-{language}+{name}", picture.Points(caption, points, *axes, line), choice
             )

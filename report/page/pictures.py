@@ -22,7 +22,7 @@ from polyprobe.report.finding import Drawing
 from polyprobe.report.findings.comparison import LEVEL
 from polyprobe.report.findings.run import BETWEEN, QUANTITIES, WITHIN
 from polyprobe.report.findings.run import SHARES as PARTS_OF_SPLIT
-from polyprobe.report.show import format_p_value, format_value
+from polyprobe.report.show import format_interval, format_p_value, format_value
 from polyprobe.schema.languages import order_pair
 
 from .parts import Between, Report, RunPart, Titles
@@ -82,7 +82,7 @@ def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> He
     within = results.get(WITHIN.name) if figure.name == "rankc_subject" else None
     details = {}
     for cell, ci in _find_cells(languages, bounds).items():
-        details[cell] = _describe_interval(ci)
+        details[cell] = f" ({format_interval(ci)})" if ci else ""
         if within:
             pair = (languages[place] for place in cell)
             values = ", ".join(f"{x} {format_value(within[x])}" for x in pair)
@@ -133,10 +133,6 @@ def _frame(languages: Sequence[str], pairs: Iterable[str]) -> list[tuple[int, in
     return [cell for cell, is_framed in cells.items() if is_framed]
 
 
-def _describe_interval(bounds: Sequence[float] | None) -> str:
-    return f" ({bounds[0]:z.3f} to {bounds[1]:z.3f})" if bounds else ""
-
-
 def _list_changes(two: Between, part: RunPart, figures: Sequence[RunFigure]) -> Iterator[Drawing]:
     """Yield the differences of two runs, the significant ones in squares."""
     languages = two.comparison.languages
@@ -150,8 +146,9 @@ def _list_changes(two: Between, part: RunPart, figures: Sequence[RunFigure]) -> 
         low = [row.name for row in rows.values() if (row.p_adjusted or 1) < LEVEL]
         details = {}
         for cell, row in _find_cells(languages, rows).items():
-            p = f", p = {format_p_value(row.p_adjusted)}" if row else ""
-            details[cell] = f"{_describe_interval(row.ci)}{p}" if row else ""
+            if row:
+                interval = f" ({format_interval(row.ci)})" if row.ci else ""
+                details[cell] = f"{interval}, p = {format_p_value(row.p_adjusted)}"
         heat = Heat(
             two.title,
             languages,
