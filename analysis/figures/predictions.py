@@ -23,7 +23,8 @@ from .results import mean_known
 from .units import Units
 
 ROUNDING = 1e-4  # nats between two readings of one filling in other batches
-_COLUMNS = ("relation", "prompt", "answer_forms", "prediction", "single_token", "fillings")
+_COLUMNS = ("relation", "prompt", "answer_forms", "prediction", "single_token", "fillings",
+            "n_masks", "log_probability", "gold_log_c")  # fmt: skip
 
 
 class PredictedFacts:
@@ -86,10 +87,7 @@ def summarize_predictions(facts: PredictedFacts, units: Units) -> dict[str, Any]
             x: measure_language(table, right[x], x, units.rows) for x, table in facts.tables.items()
         },
         **measure_lengths(facts, units),
-        "calibration": {
-            x: calibrate_predictions(table, right[x], facts.length_norm)
-            for x, table in facts.tables.items()
-        },
+        "calibration": {x: calibrate_predictions(facts, x) for x in languages},
         **compare_with_gold(facts, units.average),
         "coverlap": overlaps,
         **count_correct({x: np.nan_to_num(marks) for x, marks in right.items()}),
@@ -123,21 +121,17 @@ def measure_lengths(facts: PredictedFacts, units: Units) -> dict[str, dict[str, 
     return figures
 
 
-def calibrate_predictions(
-    table: pa.Table, right: np.ndarray, length_norm: bool = False
-) -> dict[str, Any]:
+def calibrate_predictions(facts: PredictedFacts, language: str) -> dict[str, Any]:
     """Compute the calibration of one language's free predictions, of all, single and multi."""
-    answered = ~np.isnan(right)
-    columns = table.select(["n_masks", "log_probability"]).filter(pa.array(answered))
-    masks, values = (column.to_numpy().astype(np.float64) for column in columns.columns)
+    rows, right = facts.rows[language], facts.right[language][facts.places[language]]
+    masks, values = (np.array(rows[x], dtype=np.float64) for x in ("n_masks", "log_probability"))
     # exp(mean log c) of the prediction's tokens, whether or not the lengths compete by their means
-    confidence = np.exp(values if length_norm else values / masks)
-    single = np.array(table["single_token"].filter(pa.array(answered)).to_pylist(), dtype=bool)
-    result = measure_calibration(confidence, right[answered])
-    for name, part in {"single": single, "multi": ~single}.items():
-        figures = measure_calibration(confidence[part], right[answered][part])
-        keys = (f"ece_{name}", f"n_{name}", f"bins_{name}")
-        result |= zip(keys, figures.values(), strict=True)
+    confidence = np.exp(values if facts.length_norm else values / masks)
+    result: dict[str, Any] = {}
+    for name, part in facts.split(language).items():
+        figures = measure_calibration(confidence[part], right[part])
+        of_part = (f"ece_{name}", f"n_{name}", f"bins_{name}")
+        result |= zip(figures if name == "all" else of_part, figures.values(), strict=True)
     return result
 
 
@@ -149,18 +143,17 @@ def compare_with_gold(facts: PredictedFacts, average: str = "macro") -> dict[str
     if all(table["gold_log_c"].null_count == len(table) for table in facts.tables.values()):
         return {}
     shares = {}
-    for language, table in facts.tables.items():
-        rows = table.filter(table["gold_log_c"].is_valid()).to_pylist()
-        right: np.ndarray = np.zeros(len(rows), dtype=bool)
-        for place, row in enumerate(rows):
-            values = (row["fillings"][row["n_masks"] - 1]["log_c"], row["gold_log_c"])
-            prediction, gold = (value_of(log_c, facts.length_norm) for log_c in values)
-            right[place] = prediction >= gold - ROUNDING
-        single = np.array([row["single_token"] for row in rows], dtype=bool)
-        relations = [row["relation"] for row in rows]
-        parts = {"all": np.ones_like(single), "single": single, "multi": ~single}
+    for language, rows in facts.rows.items():
+        pairs = [*zip(rows["fillings"], rows["n_masks"], rows["gold_log_c"], strict=True)]
+        right: np.ndarray = np.zeros(len(pairs), dtype=bool)
+        for place, (fillings, n_masks, log_c) in enumerate(pairs):
+            if log_c is not None:
+                prediction = value_of(fillings[n_masks - 1]["log_c"], facts.length_norm)
+                right[place] = prediction >= value_of(log_c, facts.length_norm) - ROUNDING
+        scored = np.array([log_c is not None for *_, log_c in pairs], dtype=bool)
         shares[language] = {
-            name: _average(right, part, relations, average) for name, part in parts.items()
+            name: _average(right, part & scored, rows["relation"], average)
+            for name, part in facts.split(language).items()
         }
     return {"prediction_at_least_gold": shares}
 

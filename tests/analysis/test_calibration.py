@@ -11,7 +11,7 @@ from scipy.stats import binned_statistic
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.modules import find_confidence, measure_calibration
-from polyprobe.analysis.figures.predictions import calibrate_predictions
+from polyprobe.analysis.figures.predictions import PredictedFacts, calibrate_predictions
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.shared.rows import Rows
 from polyprobe.report.page import write_report
@@ -91,7 +91,15 @@ def test_predictions_by_length(norm):
     }
     right = np.array([float(draw.random() < 0.3) for _ in made])
     right[7] = np.nan
-    found = calibrate_predictions(pa.Table.from_pylist(made, PREDICTIONS), right, norm)
+    for row, is_right in zip(made, right, strict=True):
+        row |= {
+            "prompt": "It is [Y].",
+            "relation": "P1",
+            "answer_forms": ["a" if is_right else "b"],
+        }
+    facts = PredictedFacts({"fr": pa.Table.from_pylist(made, PREDICTIONS)}, norm)
+    np.testing.assert_array_equal(facts.right["fr"], right)
+    found = calibrate_predictions(facts, "fr")
     for suffix, wanted in {"": (True, False), "_single": (True,), "_multi": (False,)}.items():
         facts = [
             (row, r) for row, r in zip(made, right, strict=True) if row["single_token"] in wanted
