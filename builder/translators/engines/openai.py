@@ -5,7 +5,6 @@ Names to be inflected follow the Fluent-mLAMA paper (arXiv 2510.15115, appendix 
 
 import hashlib
 import json
-import math
 import os
 import re
 import tomllib
@@ -32,6 +31,7 @@ REMEDIES = {int(status): remedy for status, remedy in TEXTS["remedies"].items()}
 LABEL = "Translation:"
 THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 REFUSAL = re.compile("|".join(TEXTS["refusals"]), re.IGNORECASE)
+DEFAULT = "default"  # the temperature of a model that accepts no other
 ALL = "all"  # section of the relations without one of their own
 LIMIT = 20  # as many as Fluent-mLAMA's prompts have (appendix A)
 
@@ -86,7 +86,7 @@ class OpenAI(Translator):
         *,
         model: str,  # its name on the server
         base_url: str = "",  # up to `/v1` (default: OPENAI_BASE_URL, then OpenAI's own)
-        temperature: str = "0",  # a number, or `default` to leave it out
+        temperature: str = "0",  # so that a text can be made again; `default` leaves it out
         max_tokens: int | None = None,  # of the answer, None for the server's own limit
         # A TOML file with sections by language and relation (default: our own examples).
         examples: str | None = None,
@@ -96,7 +96,13 @@ class OpenAI(Translator):
         self._base = sending.check_address(self.name, address)
         self._shown = hide_secrets(self._base)
         self._model = model
-        self._extra = _choose_extra(temperature, max_tokens)
+        if str(temperature) not in ("0", DEFAULT):
+            raise PolyprobeError(
+                f"{temperature!r} for temperature of the translator openai; expected 0, or "
+                f"'{DEFAULT}' to leave it out"
+            )
+        self._extra: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
+        self._extra |= {} if temperature == DEFAULT else {"temperature": 0.0}
         settings = json.dumps(self._extra, sort_keys=True)
         self.signature = f"openai {model} at {self._shown} {settings}"
         if system not in ("true", "false"):
@@ -174,22 +180,6 @@ def read_content(choice: Mapping[str, Any]) -> str:
     if not isinstance(content, str | None):
         raise sending.BrokenAnswerError("no text in it")
     return content or ""
-
-
-def _choose_extra(temperature: str, max_tokens: int | None) -> dict[str, Any]:
-    extra: dict[str, Any] = {} if max_tokens is None else {"max_tokens": max_tokens}
-    if temperature == "default":
-        return extra
-    try:
-        value = float(temperature)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise PolyprobeError(
-            f"{temperature!r} for temperature of the translator openai; expected a number from 0 "
-            "on, or 'default' to leave it out"
-        )
-    return extra | {"temperature": value}
 
 
 def write_prompt(
