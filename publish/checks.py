@@ -3,15 +3,12 @@
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from importlib.metadata import packages_distributions
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from packaging.utils import canonicalize_name
 
 from polyprobe.analysis.board import CARD, FILES, JSON, SEALED
 from polyprobe.builder.output.folder import describe_feature
@@ -22,7 +19,7 @@ from polyprobe.system.files import hash_json
 from polyprobe.system.messages import PolyprobeError, one_line
 
 from .install import import_evaluate
-from .source import Source, read_imports
+from .source import Source
 
 SHOWN = 5
 NEEDED = ("title", "sdk", "app_file", "license")
@@ -143,34 +140,6 @@ def incomplete_card(space: Source) -> Iterator[str]:
         yield f"README.md: app_file is {app!r}: no such file"
 
 
-def missing_import(metric: Source) -> Iterator[str]:
-    """Find an import of a file that is missing, or of a package not in requirements.txt."""
-    # first name of each module, and whether it is `from .NAME`
-    imports = [
-        (file, name.split(".")[0], relative)
-        for file in metric.files
-        if file.endswith(".py")
-        for name, relative in read_imports(metric.place / file)
-    ]
-    for file, name, relative in imports:
-        if relative and f"{name}.py" not in metric.files:
-            yield f"{file}: imports .{name}, and there is no {name}.py"
-    listing, distributions = metric.place / "requirements.txt", packages_distributions()
-    try:
-        lines = listing.read_text(encoding="utf-8").splitlines() if listing.is_file() else []
-    except UnicodeDecodeError as error:
-        raise PolyprobeError(f"{listing} is not UTF-8 text: {error.reason}") from error
-    requirements = {canonicalize_name(re.split(r"[^\w.-]", line.strip())[0]) for line in lines}
-    for file, name, relative in imports:
-        # gradio is a requirement by `sdk_version` in the card.
-        internal = relative or f"{name}.py" in metric.files or name == "gradio"
-        if internal or name in sys.stdlib_module_names:
-            continue
-        # A package may differ from its module in name: scikit-learn has sklearn.
-        if not requirements & {canonicalize_name(n) for n in (name, *distributions.get(name, ()))}:
-            yield f"requirements.txt: {name} is missing, which {file} imports"
-
-
 def not_loading(metric: Source) -> Iterator[str]:
     """Find a module that evaluate cannot load."""
     evaluate = import_evaluate()
@@ -200,5 +169,5 @@ def changed_file(board: Source) -> Iterator[str]:
 STAGES: dict[str, tuple[list[Callable[[Source], Iterator[str]]], ...]] = {
     "dataset": ([other_files], [wrong_columns], [other_features, wrong_rows]),
     "board": ([incomplete_card], [changed_file]),
-    "space": ([incomplete_card], [missing_import], [not_loading]),
+    "space": ([incomplete_card], [not_loading]),
 }

@@ -10,11 +10,16 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import polyprobe
 from polyprobe.analysis.board import FILES, JSON
@@ -80,6 +85,9 @@ def read_source(name: Path) -> Source:
     paths, place = list_files(folder, kind), folder
     if kind == "space":
         place = bundle(folder, make_temporary())
+        if not (requirements := place / "requirements.txt").exists():
+            lines = list_requirements([*place.glob("*.py")])
+            requirements.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         paths = list_files(place, kind)
     left_out = sorted({*walk(folder)} - {*paths})
     files = {path: identify_file(place / path) for path in paths}
@@ -216,6 +224,24 @@ def bundle(folder: Path, target: Path) -> Path:
         if path.is_file() and path.suffix != ".py" and not path.name.startswith("."):
             shutil.copyfile(path, output / path.name)
     return output
+
+
+def list_requirements(files: Collection[Path]) -> list[str]:
+    """List the packages that the files of a Space import, with the bounds of polyprobe."""
+    # gradio is a requirement by `sdk_version` in the card.
+    internal = {*sys.stdlib_module_names, *(file.stem for file in files), "gradio"}
+    distributions, packages = packages_distributions(), set()
+    for file in files:
+        names = {name.partition(".")[0] for name, relative in read_imports(file) if not relative}
+        for name in sorted(names - internal):
+            if name not in distributions:
+                text = "is neither in the folder nor installed"
+                raise PolyprobeError(f"{file.name} imports {name}, which {text}")
+            # A package may differ from its module in name: scikit-learn has sklearn.
+            packages.add(canonicalize_name(distributions[name][0]))
+    needs = [Requirement(text) for text in requires("polyprobe") or ()]
+    bounds = {canonicalize_name(x.name): str(x) for x in needs if not x.marker}
+    return sorted(bounds.get(package, package) for package in packages)
 
 
 def find_modules(folder: Path, names: list[str]) -> dict[str, Path]:

@@ -124,7 +124,7 @@ def test_the_wheel_contains_metrics_dataset_and_model_and_only_polyprobe(tmp_pat
         "datasets/geofacts/README.md", "datasets/geofacts/data/default/zh.parquet",
         "datasets/geofacts/LICENSE-UNICODE.txt", "scoring/embedded/geolm/model.safetensors",
         "metrics/rankc/rankc.py", "metrics/rankc/README.md", "metrics/rankc/app.py",
-        "metrics/rankc/requirements.txt", "metrics/rankc/space.md", "report/page/report.css",
+        "metrics/rankc/space.md", "report/page/report.css",
         "builder/sources/bmlama/bmlama.sha256", "py.typed",
     ):  # fmt: skip
         assert f"polyprobe/{part}" in names

@@ -14,13 +14,12 @@ import pytest
 import yaml
 from evaluate.loading import get_imports
 
-from polyprobe.publish.source import bundle
+from polyprobe.publish.source import bundle, list_requirements
 from tests.hub.client import environment
 from tests.metrics.cases import CASES, METRICS, RESULTS
 from tests.metrics.spaces import FIRST
 
 NAMES = sorted(path.parent.name for path in METRICS.glob("*/app.py"))
-TEXTS = {"space.md", "requirements.txt"}
 MATCHING = {"anyascii", "babel", "num2words", "rapidfuzz"}  # of names in answers
 
 
@@ -53,13 +52,13 @@ def bundles(tmp_path_factory):
 
 def test_folder_holds_what_a_space_needs(name):
     files = {path.name for path in (METRICS / name).iterdir() if path.is_file()}
-    assert files == {f"{name}.py", "README.md", "app.py", "formulas.py", *TEXTS}
+    assert files == {f"{name}.py", "README.md", "app.py", "formulas.py", "space.md"}
 
 
 def test_a_bundle_holds_every_file_that_is_imported_and_no_other(name, bundles):
     files = {path.name for path in bundles[name].iterdir()}
     shared = {f"{part}.py" for part in siblings(bundles[name]) | of_app(bundles[name])}
-    assert files == {f"{name}.py", "README.md", "app.py", *TEXTS, *shared}
+    assert files == {f"{name}.py", "README.md", "app.py", "space.md", *shared}
     assert len(shared) >= 5
 
 
@@ -170,8 +169,9 @@ def test_requirements_are_what_the_folder_imports(name, bundles):
     files = [*bundles[name].glob("*.py")]
     imported = {name.partition(".")[0] for file in files for name in imports(file)}
     foreign = imported - sys.stdlib_module_names - {file.stem for file in files}
-    lines = (METRICS / name / "requirements.txt").read_text().splitlines()
+    lines = list_requirements(files)
     assert {line.split(">=")[0] for line in lines} == foreign - {"gradio"}
+    assert {"numpy>=2.0", "evaluate>=0.4.6"} <= {*lines}
     assert "gradio" in foreign
 
 

@@ -97,14 +97,6 @@ METRICS = {
         lambda folder: (folder / "app.py").unlink(),
         "app_file is 'app.py': no such file",
     ),
-    "missing-import: sibling": (
-        lambda folder: (folder / "rows.py").unlink(),
-        "imports .rows, and there is no rows.py",
-    ),
-    "missing-import: requirement": (
-        lambda folder: edit(folder / "requirements.txt", "scipy", "scipy-stubs"),
-        "scipy is missing, which intervals.py imports",
-    ),
     "not-loading": (
         lambda folder: edit(folder / "rankc.py", "measure_rankc)", "measure)"),
         "evaluate cannot load it: NameError",
@@ -139,14 +131,14 @@ FURTHER = [
     ("dataset", write("README.md", b"---\nlicense: mit\nconfigs: [a]\n---\n"), NO_FILES),
     (
         "space",
-        write("requirements.txt", "datasets\n".encode("utf-16")),
-        "requirements.txt is not UTF-8 text",
+        lambda folder: (folder / "rows.py").unlink(),
+        "imports rows, which is neither in the",
     ),
     ("space", write("app.py", "# é".encode("latin-1")), "app.py cannot be read as Python"),
     (
         "space",
-        write("app.py", b"import os, yaml\n"),
-        "requirements.txt: yaml is missing, which app.py imports",
+        write("app.py", b"import os, yamll\n"),
+        "app.py imports yamll, which is neither in the folder nor installed",
     ),
     ("space", write("rankc.py", b"raise SystemExit(3)\n"), "evaluate cannot load it"),
     ("board", write("board.json", b"{"), "a file that it names, cannot be read"),
@@ -200,11 +192,15 @@ def test_the_card_of_a_board_may_be_edited(tmp_path):
     check_source(read_source(folder))
 
 
-def test_a_package_may_have_another_name_than_its_module(tmp_path):
+def test_requirements_are_what_the_files_import_unless_the_folder_has_its_own(tmp_path):
     folder = metric(tmp_path)
-    (folder / "app.py").write_text("import yaml\n")
-    (folder / "requirements.txt").open("a").write("PyYAML>=6\n")
-    check_source(read_source(folder))
+    (folder / "app.py").write_text("import yaml, pandas\n")  # a package with another name
+    source = read_source(folder)
+    check_source(source)
+    lines = source.files["requirements.txt"].path.read_text().splitlines()
+    assert {"pyyaml>=6", "pandas", "scipy>=1.15"} < {*lines}
+    (folder / "requirements.txt").write_text("scipy==1.15\n")
+    assert (read_source(folder).place / "requirements.txt").read_text() == "scipy==1.15\n"
 
 
 def test_licences_that_forbid():
