@@ -12,25 +12,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
-from polyprobe.builder.recipes.balanced.material import LABELLED, Material, gather, has_wording
+from polyprobe.builder.facts import FACTS
+from polyprobe.builder.recipes.balanced.material import (
+    IN_SET,
+    LABELLED,
+    LACKS,
+    Coverage,
+    count_reasons,
+    explain_published,
+    gather,
+)
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import bmlama
 
 SOURCES = ("xfactr", "mpararel", "xfactr,mpararel", "mlama", "xfactr,mlama")
 ARCHIVE = "mlama1.1.zip"
-HIT = "complete in every language"
-REASONS = (
-    HIT,
-    "published row has no Wikidata ids",
-    "relation not in the source",
-    "subject not in the relation",
-    "object not with this subject",
-    "no label in a language",
-    "no template in a language",
-)
-HEADS = ("published", "complete", "no ids", "no relation", "no subject", "no object", "no label",
-         "no template")  # fmt: skip
+REASONS = (IN_SET, *LACKS[:-1])  # distractors are not drawn: a complete fact counts as in the set
 
 
 def main(argv: Sequence[str] = ()) -> None:
@@ -41,62 +40,39 @@ def main(argv: Sequence[str] = ()) -> None:
     for source in SOURCES:
         if "mlama" in source and mirror and not (mirror / ARCHIVE).is_file():
             continue
-        material = gather(BalancedRequest(source), mirror)
+        coverage = gather(BalancedRequest(source), mirror).coverage
         for config, part in linked.items():
-            languages = [name.replace("_", "-") for name in part.rows]
-            missing = count_missing_labels(part.queries, material, languages)
-            results[config, source] = explain(part.queries, material, languages), missing
+            languages = [*part.rows]
+            missing = count_missing_labels(part.queries, coverage, languages)
+            results[config, source] = explain(part.queries, coverage, languages), missing
     text = write_page({config: part.queries for config, part in linked.items()}, results)
     print(text)
     Path(__file__).with_suffix(".md").write_text(text, encoding="utf-8")
 
 
 def explain(
-    queries: Sequence[bmlama.PublishedQuery], material: Material, languages: Sequence[str]
+    queries: Sequence[bmlama.PublishedQuery], coverage: Coverage, languages: Sequence[str]
 ) -> list[str]:
-    """Return for each published row why it is not in a set of the languages, or HIT."""
-    facts = material.coverage.facts
-    relations = {*facts["relation"]}
-    subjects = {*facts.select("relation", "subject_id").iter_rows()}
-    has_label, has_text = (
-        dict(zip(facts.iter_rows(), marks, strict=True)) for marks in mark(material, languages)
-    )
-    reasons = []
-    for query in queries:
-        fact = (query.relation, query.subject_id, query.answer)
-        checks = (
-            bool(query.subject_id),
-            query.relation in relations,
-            fact[:2] in subjects,
-            fact in has_label,
-            has_label.get(fact),
-            has_text.get(fact),
-        )
-        first = next((place for place, good in enumerate(checks) if not good), None)
-        reasons.append(HIT if first is None else REASONS[first + 1])
-    return reasons
+    """Return for each published row why it is not in a set of the languages, or IN_SET."""
+    published = pl.DataFrame([query[1:4] for query in queries], FACTS, orient="row")
+    return explain_published(published, widen(coverage, languages), languages, published)
 
 
-def mark(material: Material, languages: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether each fact has labels, and labels and a sentence, in all the languages."""
-    if {*languages} - {*material.coverage.languages}:
-        none = np.zeros(material.coverage.facts.height, dtype=bool)
-        return none, none
-    layers = material.coverage.within(languages)
-    return layers[LABELLED], has_wording(layers)
+def widen(coverage: Coverage, languages: Sequence[str]) -> Coverage:
+    """Return the coverage with further languages, in which nothing has a label."""
+    absent = [language for language in languages if language not in coverage.languages]
+    layers = np.pad(coverage.layers, ((0, 0), (0, 0), (0, len(absent))))
+    return Coverage(coverage.facts, (*coverage.languages, *absent), layers)
 
 
 def count_missing_labels(
-    queries: Sequence[bmlama.PublishedQuery], material: Material, languages: Sequence[str]
+    queries: Sequence[bmlama.PublishedQuery], coverage: Coverage, languages: Sequence[str]
 ) -> Counter[str]:
     """Count, by language, the published facts of the source without labels there."""
-    published = {(query.relation, query.subject_id, query.answer) for query in queries}
-    rows = [number for number, fact in enumerate(material.coverage.facts.iter_rows())
-            if fact in published]  # fmt: skip
-    return Counter(
-        {language: len(rows) - int(mark(material, [language])[0][rows].sum())
-         for language in languages}
-    )  # fmt: skip
+    published = {query[1:4] for query in queries}
+    rows = [fact in published for fact in coverage.facts.iter_rows()]
+    wide = widen(coverage, languages)
+    return Counter({x: int((~wide.within([x])[LABELLED][rows]).sum()) for x in languages})
 
 
 def write_page(
@@ -111,8 +87,8 @@ def write_page(
         "`python -m bench bmlama_sources MIRROR` counts the published rows of BMLAMA-17 and "
         "BMLAMA-53 whose fact `polyprobe build balanced --source SOURCES --languages …` finds, "
         "with all languages of the configuration. Facts are compared by relation and Wikidata "
-        "ids. A row has the first reason that applies. Complete facts are in the set, except "
-        "those without a distractor.",
+        "ids. A row has the first reason that applies. No distractors are drawn here: a few facts "
+        "in the set find none.",
         "",
         "The published rows have no ids: they are linked through mParaRel "
         "(`builder/sources/bmlama`), so that the ids of linked rows are in mParaRel by nature. "
@@ -135,16 +111,11 @@ def write_page(
         )
         lines += ["", "Published facts of the source without labels, by language:", ""]
         lines += [f"- {name}: {write_counts(results[config, name][1])}" for name in names]
-        totals = Counter(query.relation for query in queries)
         relations = [query.relation for query in queries]
         for name in (names[0], names[-1]):
             lines += ["", f"By relation, `--source {name}`:", ""]
-            pairs = Counter(zip(relations, results[config, name][0], strict=True))
-            rows: list[tuple[str | int, ...]] = [
-                (x, totals[x], *(pairs[x, reason] for reason in REASONS))
-                for x in sorted(totals, key=lambda name: int(name[1:]))
-            ]
-            lines += tabulate(("relation", *HEADS), rows)
+            table = count_reasons(f"BMLAMA-{config}", relations, results[config, name][0])
+            lines += tabulate(table.columns, table.rows())
     return "\n".join([*lines, ""])
 
 

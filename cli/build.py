@@ -269,7 +269,7 @@ def show_costs(costs: "pl.DataFrame", limit: int | None = None) -> None:
 
 def show_notes(notes: "Notes") -> None:
     """Print how many of the source's facts became rows, and why the others were excluded."""
-    from polyprobe.builder.recipes.balanced import IN_TOTAL
+    from polyprobe.builder.recipes.balanced.material import IN_TOTAL
 
     excluded = "; excluded:" if notes.left_out.height else ""
     say(f"{notes.facts:,} of {notes.source_facts:,} facts{excluded}")
@@ -277,6 +277,9 @@ def show_notes(notes: "Notes") -> None:
         rows = notes.left_out.with_columns(notes.left_out["detail"].replace("", IN_TOTAL))
         say(draw_table(("reason", "where", "facts"), rows))
         say(f"{IN_TOTAL}: each fact counts once; its labels may be missing in several languages")
+    if notes.published.height:
+        say("the published facts of BMLAMA, and the first reason for which the set lacks one:")
+        say(draw_table((*notes.published.columns,), notes.published))
     for source, count in notes.borrowed.items():
         say(f"{count:,} labels of {source}, in all languages")
     borrowed = [source.source for source in notes.sources if source.role == "templates"]

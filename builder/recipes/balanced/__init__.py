@@ -22,13 +22,12 @@ from polyprobe.schema.columns import Row
 from polyprobe.system.files import hash_text, shuffle_items
 from polyprobe.system.messages import PolyprobeError, report, track
 
-from .material import LABELLED, Material, Provenance, has_wording, mark, trace_costs
+from .material import IN_TOTAL, LABELLED, Material, Provenance, has_wording, mark, trace_costs
 
 # A line with an empty detail counts each fact of a reason once. One with a language or relation
 # counts the facts concerned there: labels of a fact may be missing in several languages.
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
 USED_TEMPLATES = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
-IN_TOTAL = "in total"  # the place of a line with an empty detail, where it is shown
 NO_LABEL = "no label"
 ROLES = {"truths": "correct answers"}  # roles with another name in cards
 ALONE = "one candidate"
@@ -49,6 +48,7 @@ class Notes(NamedTuple):
     repairs: dict[str, int]  # by the source's reader, in all its languages
     sources: tuple[Provenance, ...]
     card: Mapping[str, Any] = {}  # replaces entries of the card's YAML
+    published: pl.DataFrame = pl.DataFrame()  # `count_reasons`, if BMLAMA has the same languages
 
 
 class Balanced(NamedTuple):
@@ -337,6 +337,7 @@ def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
 def dump(notes: Notes) -> str:
     """Return the notes as JSON, for the metadata of the Parquet files."""
     several = {"facts": notes.facts, "told": notes.used_templates.rows()}
+    published = [notes.published.columns, *notes.published.rows()]
     fields = {
         "command": notes.command,
         "source_facts": notes.source_facts,
@@ -348,6 +349,7 @@ def dump(notes: Notes) -> str:
         "costs": notes.costs.filter(notes.costs["asked"]).select("language", "facts").rows(),
         "sources": [list(source) for source in notes.sources],
         **({"card": dict(notes.card)} if notes.card else {}),
+        **({"published": published} if notes.published.height else {}),
     }
     return json.dumps(fields, ensure_ascii=False)
 
