@@ -1,4 +1,4 @@
-"""The common form of all sources: facts, labels, aliases, templates and prompts.
+"""The common form of all sources: facts, labels, templates and prompts.
 
 An entity is identified by its Wikidata id, or by `SOURCE:NAME` if the source has none for it. The
 latter is stable over versions and unique to the source.
@@ -13,7 +13,6 @@ import polars as pl
 SUBJECT = "[X]"  # place of the subject in a template
 FACTS = {"relation": pl.String, "subject_id": pl.String, "object_id": pl.String}
 LABELS = {"language": pl.String, "id": pl.String, "label": pl.String}
-ALIASES = {"language": pl.String, "id": pl.String, "alias": pl.String}
 TEMPLATES = dict.fromkeys(("language", "relation", "template_id", "template"), pl.String)
 PROMPTS = {"language": pl.String, **FACTS, "prompt": pl.String, "form": pl.String}
 
@@ -37,7 +36,6 @@ class Facts(NamedTuple):
     - `facts` (FACTS): each true triple once, independent of language.
     - `labels` (LABELS): at most one label for each language and id.
     - `repairs`: {name of a repair or exclusion: count}.
-    - `aliases` (ALIASES): further names, possibly including the label.
     - `templates` (TEMPLATES): `[X]` and `[Y]` exactly once each, in order of preference within a
       language and relation.
     - `prompts` (PROMPTS): whole sentences with exactly one `[Y]`, if the source has them; `form` is
@@ -50,7 +48,6 @@ class Facts(NamedTuple):
     facts: pl.DataFrame
     labels: pl.DataFrame
     repairs: dict[str, int]
-    aliases: pl.DataFrame = pl.DataFrame(schema=ALIASES)
     templates: pl.DataFrame = pl.DataFrame(schema=TEMPLATES)
     prompts: pl.DataFrame = pl.DataFrame(schema=PROMPTS)
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
+from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import choose_labels, normalise
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
@@ -67,7 +67,7 @@ class Record(NamedTuple):
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return facts, labels, aliases, templates and Google's sentences in some languages."""
+    """Return facts, labels, templates and Google's sentences in some languages."""
     # English is read from the rows of the other languages; alone, from the rows of all languages.
     selection = set(LANGUAGES if languages is None else languages)
     records = list(read_translations_of(mirror, selection - {"en"} or TRANSLATED))
@@ -82,16 +82,11 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
         for entity, label in ((side.sub_uri, side.sub_label), (side.obj_uri, side.obj_label))
     ]
     facts = {(record.relation, record.sub_uri, record.obj_uri) for record in records}
-    aliases: set[tuple[str, str, str]] = set()
-    for record in translated:
-        parts = [text.strip() for text in record.aliases.split(SEPARATOR)]
-        repairs[REASONS["lists"]] += len(parts) > 1
-        aliases.update((record.language, record.obj_uri, text) for text in parts if text)
+    repairs[REASONS["lists"]] = sum(SEPARATOR in record.aliases for record in translated)
     prompts = set(list_prompts(translated, repairs))
     return Facts(
         facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
         labels=choose_labels(pl.DataFrame(names, schema=LABELS, orient="row"), repairs),
-        aliases=pl.DataFrame(sorted(aliases), schema=ALIASES, orient="row"),
         templates=recover_filled_templates(sides, repairs),
         prompts=pl.DataFrame(sorted(prompts), schema=PROMPTS, orient="row"),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},

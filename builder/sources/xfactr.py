@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from polyprobe.builder.annotated import grammar
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, TEMPLATES, Facts, is_template
+from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts, is_template
 from polyprobe.schema.languages import show_language
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.messages import track
@@ -45,6 +45,7 @@ TRAITS = ("_gender.txt", "_instanceof.txt")  # only for sentences: `annotated.en
 FIXES = {(x, y): texts for x, of in ABOUT["fixes"].items() for y, texts in of.items()}
 SWAPPED = {(language, relation) for language, of in ABOUT["swapped"].items() for relation in of}
 
+ALIASES = {"language": pl.String, "id": pl.String, "alias": pl.String}
 ALIAS, LISTED, FORM = "alias", "list", "form"  # where a label comes from
 UNREDUCED = "[?]"  # makes a template invalid
 # In languages without prepositions: in, on, from, to, with.
@@ -53,7 +54,7 @@ WITHOUT_PREPOSITIONS = ("bn", "hu", "mr", "tr")
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return the facts, and labels, aliases and templates in some languages (default: all)."""
+    """Return the facts, and labels and templates in some languages (default: all)."""
     selection = sorted(set(LANGUAGES if languages is None else languages))
     contents = read_paths(list_source_paths(selection), mirror)
     repairs: Counter[str] = Counter()
@@ -75,9 +76,8 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
             repairs[REASONS["left_out"]] += 1
     templates = pl.DataFrame(rows, schema=TEMPLATES, orient="row")
     labels = choose_entity_labels(forms, aliases, lists, repairs).drop("kind")
-    names = pl.concat([aliases, forms.select(*ALIASES)]).unique().sort(pl.all())
     counts = {reason: count for reason, count in sorted(repairs.items()) if count}
-    return Facts(list_facts(tuples), labels, counts, names, templates)
+    return Facts(list_facts(tuples), labels, counts, templates)
 
 
 def list_source_paths(languages: Sequence[str]) -> list[str]:

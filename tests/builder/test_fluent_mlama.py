@@ -5,7 +5,7 @@ import zipfile
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES
+from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, TEMPLATES
 from polyprobe.builder.facts.labels import CONTRADICTIONS
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE, read_facts
@@ -96,12 +96,6 @@ def test_facts_labels_and_aliases(mirror):
         ("en", "Q1085", "Prague"),
     ]
     assert found.labels.filter(language="ru")["label"].to_list() == ["Лима", "Перу"]
-    assert found.aliases.schema == pl.Schema(ALIASES)
-    assert found.aliases.filter(pl.col("id").is_in(["Q1085", "Q585"])).rows() == [
-        ("da", "Q1085", "Prag"),
-        ("da", "Q1085", "Praha"),
-        ("da", "Q585", "x"),
-    ]
 
 
 def test_repairs_are_counted(mirror):
@@ -120,7 +114,6 @@ def test_english_alone_is_that_of_all_files(mirror):
     assert found.facts.height == 5
     assert set(found.labels["language"]) == {"en"}
     assert found.prompts.is_empty()
-    assert found.aliases.is_empty()
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, TEMPLATES, is_template
+from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, is_template
 from polyprobe.builder.sources import bmlama as bmlama_files
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.xfactr import reduce_prompt
@@ -102,7 +102,8 @@ def test_label_elsewhere_is_the_only_alias(mirror):
     facts = xfactr.read_facts(mirror, ["fr"])
     assert name_all(facts.labels) == {"Q1": "Pérou", "Q5": "Tchad"}
     assert facts.repairs[xfactr.REASONS["open"]] == 2  # Q2 and Q6
-    assert facts.aliases.rows() == [
+    aliases = xfactr.parse_aliases(xfactr.read_paths(xfactr.list_source_paths(["fr"]), mirror))
+    assert aliases.sort(pl.all()).rows() == [
         ("fr", "Q1", "Pérou"),
         ("fr", "Q2", "Lima"),
         ("fr", "Q2", "Lima la Grise"),
@@ -110,7 +111,7 @@ def test_label_elsewhere_is_the_only_alias(mirror):
         ("fr", "Q6", "Fort-Lamy"),
         ("fr", "Q6", "N'Djaména"),
     ]
-    assert dict(facts.aliases.schema) == ALIASES
+    assert dict(aliases.schema) == xfactr.ALIASES
 
 
 def test_listed_labels_serve_entities_without_a_single_alias(mirror):
@@ -138,17 +139,6 @@ def test_listed_labels_are_among_the_aliases(upstream):
     assert (single.filter(pl.col("label") == pl.col("alias")).height, single.height) == (
         98_532, 99_352,
     )  # fmt: skip
-
-
-def test_forms_are_english_aliases(mirror):
-    aliases = xfactr.read_facts(mirror, ["en"]).aliases
-    assert aliases.filter(id="Q1")["alias"].to_list() == [
-        "PE",
-        "Peru",
-        "Peruvian",
-        "Republic of Peru",
-    ]
-    assert aliases.filter(id="Q6")["alias"].to_list() == ["N'Djamena", "Njamena"]
 
 
 def test_templates_are_reduced_and_the_repairs_counted(mirror):
@@ -257,7 +247,8 @@ def test_chinese_labels_complete_mpararel(upstream, everything):
     """The figures of FINDINGS 3 (a) for BMLAMA's 17 languages: one alias, any alias."""
     languages = list(bmlama_files.list_paths("17"))
     facts = mpararel.read_facts(upstream, languages)
-    aliases = everything.aliases.rename({"alias": "label"})
+    read = xfactr.read_paths(xfactr.list_source_paths(["zh"]), upstream)
+    aliases = xfactr.parse_aliases(read).rename({"alias": "label"})
     for more, expected in ((everything.labels, 6_547), (aliases, 7_147)):
         labels = pl.concat([facts.labels, more.filter(language="zh")]).unique(["language", "id"])
         named = labels.group_by("id").len().filter(len=17)["id"].implode()

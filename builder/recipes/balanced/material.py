@@ -143,7 +143,7 @@ def merge_facts(first: Facts, second: Facts) -> Facts:
     """Return the facts of both; labels and templates of the second where the first has none."""
     tables = {
         name: pl.concat([getattr(part, name) for part in (first, second)]).unique().sort(pl.all())
-        for name in ("facts", "aliases", "prompts")
+        for name in ("facts", "prompts")
     }
     templates = choose_templates(first.templates, second.templates)
     merged = first._replace(**tables, templates=templates)
