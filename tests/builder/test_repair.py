@@ -110,7 +110,6 @@ def test_every_code_but_those_of_one_language_has_its_case_above():
     [mark] = test_a_fault_is_corrected_and_reported.pytestmark
     cases = {case[-1] for case in mark.args[1]}
     others = {
-        "unlinked",
         "drawn_again",
         "answer_moved",
         "parallel",
@@ -187,9 +186,7 @@ def test_only_valid_distractors_are_drawn(candidates, rights, answers, others, e
     block = entities("Q1", *answers.split(), wide=others.split())
     found = set()
     for number in range(20):
-        asked = query(*candidates.split())._replace(
-            repairs=("unlinked",), published_row=f"17:{number}"
-        )
+        asked = query(*candidates.split())._replace(relation=f"P{number}")
         made = draw_again(asked, block, right(*rights.split()), answers.split())
         found.add(" ".join(sorted(made.candidates)))
     assert sorted(found) == expected
@@ -252,13 +249,6 @@ def test_what_concerns_one_language_is_reported_there():
     row = write(query("Q1", "Q4", "Q7"), mixed)
     assert row["prompt"] == "Nafplio und [Y]."
     assert row["repairs"] == ["mixed_alphabets"]
-
-
-def test_an_unlinked_row_keeps_the_published_id():
-    unlinked = query("Q4", "Q1")._replace(repairs=("unlinked",), subject_id="")
-    row = write(unlinked)
-    assert (row["fact_id"], row["subject_id"]) == ("17:0001", "")
-    assert "unlinked" in row["repairs"]
 
 
 def test_a_right_answer_outside_the_relation_bars_its_name():
@@ -402,19 +392,26 @@ def link_row(*labels):
             [("Russian Federation", "Georgia"), ("x", "y"), ("x", "y"), ("Rusia", "Georgia")],
             Fact("P47", "Q1", "Q230"),
         ),
-        ([("Russian Federation", "Georgia")] + [("x", "y")] * 3, None),
-        (  # one for each: undecided
-            [("Russia", "Georgia"), ("Floride", "Géorgie"), ("x", "y"), ("x", "y")],
-            None,
-        ),
-        (  # the subject of one fact with the object of another is not a fact
-            [("Russia", "Florida"), ("Russie", "Floride"), ("Russland", "Florida"), ("x", "y")],
-            None,
-        ),
     ],
 )  # fmt: skip
 def test_languages_vote(labels, expected):
     assert link_row(*labels) == expected
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [("Russian Federation", "Georgia")] + [("x", "y")] * 3,
+        # one for each: undecided
+        [("Russia", "Georgia"), ("Floride", "Géorgie"), ("x", "y"), ("x", "y")],
+        # the subject of one fact with the object of another is not a fact
+        [("Russia", "Florida"), ("Russie", "Floride"), ("Russland", "Florida"), ("x", "y")],
+    ],
+)
+def test_a_row_without_a_fact_is_refused(labels):
+    """The pinned release has none."""
+    with pytest.raises(ValueError, match="row 0 of BMLAMA is no fact of mParaRel"):
+        link_row(*labels)
 
 
 def test_homonyms_of_one_language_are_distinguished_by_the_others():
@@ -432,6 +429,6 @@ def test_homonyms_of_one_language_are_distinguished_by_the_others():
 
 
 def test_only_the_relation_asked_for_counts():
-    rows = {"en": Columns(["", ""], ["Georgia", "Georgia"], [(), ()], ["Florida", "Russia"])}
-    facts = make_facts(TRIPLES, LABELLED, {})
-    assert link_rows(["P530", "P530"], rows, facts) == [None, Fact("P530", "Q1", "Q230")]
+    rows = {"en": Columns([""], ["Georgia"], [()], ["Russia"])}
+    facts = make_facts([*TRIPLES, ("P36", "Q1", "Q1428")], LABELLED, {})
+    assert link_rows(["P530"], rows, facts) == [Fact("P530", "Q1", "Q230")]

@@ -5,9 +5,7 @@ import pytest
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import RECIPES
-from polyprobe.builder.sources import mpararel
 from polyprobe.system.messages import PolyprobeError
-from tests.builder.tiny import place_archive
 from tests.builder.tiny_repaired import sources
 
 __all__ = ["sources"]
@@ -67,25 +65,3 @@ def test_what_is_missing_is_named_and_what_is_built_stays(sources, tmp_path):
     with pytest.raises(PolyprobeError, match=r"^no archive m__p@0123456789ab.zip in the mirror"):
         build_dataset("bmlama", mirror=sources, output=tmp_path / "out")
     assert [p.name for p in sorted((tmp_path / "out" / "data").iterdir())] == ["17", "53"]
-
-
-def test_a_row_that_no_fact_is_found_for_keeps_its_id(sources, tmp_path, monkeypatch):
-    contents = {
-        path: b"\n".join(
-            line for line in content.split(b"\n") if b'"Q585", "sub_label"' not in line
-        )
-        for path, content in read_archive(sources).items()
-    }
-    place_archive(monkeypatch, sources, mpararel, contents, "m/p")
-    folder = build_dataset("bmlama", ["17-repaired"], sources, tmp_path / "out")
-    [oslo] = [r for r in read(folder, "17-repaired", "en") if r["published_row"] == "17:0001"]
-    assert (oslo["fact_id"], oslo["subject_id"]) == ("17:0001", "")
-    assert "unlinked" in oslo["repairs"]
-    assert oslo["object_id"] == "bmlama:P17:Norway"  # no linked row of P17 has this answer
-
-
-def read_archive(mirror):
-    from polyprobe.system.download import read_files
-
-    paths = list(mpararel.REPOSITORY.sha256)
-    return dict(zip(paths, read_files(mpararel.REPOSITORY, paths, mirror), strict=True))

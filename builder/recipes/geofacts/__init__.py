@@ -2,8 +2,9 @@
 
 Names, official languages and currencies come from Unicode CLDR through babel (Unicode-3.0), with
 `corrections.csv` for misleading names; continents, capitals and excluded facts from `facts.csv`,
-sentences from `templates.toml`. `large` adds the facts of `large.csv`. Names are in their
-dictionary form: CLDR has no cases. Nothing is random: hashes of ids choose candidates and places.
+sentences from `templates.toml`, rules on names from `names.toml`. `large` adds the facts of
+`large.csv`. Names are in their dictionary form: CLDR has no cases. Nothing is random: hashes of ids
+choose candidates and places.
 """
 
 import re
@@ -23,14 +24,8 @@ from polyprobe.system.files import hash_text, read_table_rows, read_toml
 DEFAULT_CONFIG, LARGE = "default", "large"
 SMALL = (LARGE,)  # its files are in the package
 N_CANDIDATES = 10
-# Characters in a stem, elsewhere four; fewer where one is a syllable or vowels are unwritten.
-_STEM = {"zh": 2, "ja": 2, "ko": 2, "ar": 3, "fa": 3, "he": 3, "ur": 3}
-# Languages are named after their countries: the rule would leave 62 of 115 facts of P37.
-_MAY_LEAK = ("P37",)
 TERRITORIES = "P30"  # continents and countries
-# Tables of names: of subjects that are not countries, of objects without a table of their own.
-_SUBJECTS = {"P17": "P36", "P282": "P37", "P2341": "P37"}
-_OBJECTS = dict.fromkeys(("P17", "P361", "P2341"), TERRITORIES)
+NAMES = read_toml(__package__, "names.toml")
 # A language with at least this share of speakers in a country is never its distractor.
 _SPOKEN_PERCENT = 5
 _BETWEEN_WORDS = re.compile(r"[\s\-–—’'ʼ.,/·・]+")
@@ -40,9 +35,6 @@ PATTERNS: dict[str, dict[str, str]] = read_toml(__package__, "templates.toml")
 # The 53 languages of BMLAMA without Latin and Cebuano, for which CLDR has hardly any names.
 LANGUAGES = tuple(PATTERNS)
 CORRECTIONS = read_table_rows(__package__, "corrections.csv")
-AND: dict[str, str] = {"en": "and", "id": "dan", "ms": "dan", "ta": "மற்றும்", "vi": "và"}
-# Languages with "North American continent" as the name of 003; 021 has the usual name.
-NORTH_AMERICA_AS_021 = ("bg", "hr", "it", "ja", "sr")
 # A second name or a description, which goes: `Myanmar (Burma)`, `Meksyk (miasto)`
 _TRAILING_BRACKET = re.compile(r"\s*[(（][^()（）]*[)）]$")
 # Around what distinguishes two names, which stays: `franc CFA (BCEAO)`
@@ -54,9 +46,10 @@ _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f]")
 
 def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     """Return the rows of every language, by relation and country; `mirror` is unused."""
+    may_leak, choose = NAMES["may_leak"], choose_peers if config == LARGE else draw_candidates
     # A subject's name must not reveal the answer.
-    facts = [x for x in sorted(_list_facts(config)) if x.relation in _MAY_LEAK or not leaks(x)]
-    candidates = {fact: choose_candidates(fact, facts, config) for fact in facts}
+    facts = [x for x in sorted(_list_facts(config)) if x.relation in may_leak or not leaks(x)]
+    candidates = {fact: choose(fact, facts) for fact in facts}
     if config == LARGE:  # equal candidates follow each other: smaller files
         facts.sort(key=lambda x: (x.relation, sorted(candidates[x]), candidates[x], x))
     return {
@@ -68,7 +61,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
 @cache
 def label(language: str, relation: str, entity: str) -> str:
     """Return the name of a relation's object in a language."""
-    relation = _OBJECTS.get(relation, relation)
+    relation = NAMES["objects"].get(relation, relation)
     names = load_labels(language)[relation]
     if relation != "P36":
         return names[entity]
@@ -113,7 +106,7 @@ def _list_facts(config: str) -> Iterator[Fact]:
 def leaks(fact: Fact) -> bool:
     """Return whether the subject's name reveals the answer in any of the languages."""
     relation, subject, answer = fact
-    kind = _SUBJECTS.get(relation, TERRITORIES)
+    kind = NAMES["subjects"].get(relation, TERRITORIES)
     return any(
         shares_stem(label(x, kind, subject), label(x, relation, answer), x) for x in LANGUAGES
     )
@@ -125,24 +118,34 @@ def shares_stem(subject: str, answer: str, language: str) -> bool:
     >>> shares_stem("Japan", "Japanese Yen", "en"), shares_stem("Mali", "Euro", "en")
     (True, False)
     """
-    length = _STEM.get(language, 4)
+    length = NAMES["stems"].get(language, 4)
     words = _BETWEEN_WORDS.split(subject.casefold())
     stems = {word.removeprefix("ال")[:length] for word in words}
     return any(len(stem) >= min(length, 3) and stem in answer.casefold() for stem in stems)
 
 
-def choose_candidates(fact: Fact, facts: Iterable[Fact], config: str) -> list[str]:
-    """Return the candidates of a fact: its object and up to nine other objects of the relation."""
-    # The others are the first by SHA-256 of fact and candidate: a uniform draw. Excluded are right
-    # and arguable answers, and objects that share a name with a candidate in some language.
+def draw_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
+    """Return the candidates of a fact: its object and up to nine others, a uniform draw by hash."""
+    uses = {peer.object_id for peer in facts if peer.relation == fact.relation}
+    names = take_distinct(fact, sorted(uses, key=lambda entity: hash_text(f"{fact.id}|{entity}")))
+    place = hash_text(f"{fact.id}|place") % len(names)
+    return [*names[1 : place + 1], fact.object_id, *names[place + 1 :]]
+
+
+def choose_peers(fact: Fact, facts: Iterable[Fact]) -> list[str]:
+    """Return the candidates of a fact: ten objects that answer about as often, which is no hint."""
     uses = Counter(peer.object_id for peer in facts if peer.relation == fact.relation)
-    objects = sorted(uses, key=lambda entity: hash_text(f"{fact.id}|{entity}"))
-    if config == LARGE:
-        # Ten objects that answer about as often are the candidates of their facts: no hint.
-        objects = sorted(uses, key=lambda entity: (-uses[entity], hash_text(entity)))
-        start = objects.index(fact.object_id) // N_CANDIDATES * N_CANDIDATES
-        objects = [*objects[start:], *objects[:start]]
-    # A language that many speak there would be a debatable distractor.
+    objects = sorted(uses, key=lambda entity: (-uses[entity], hash_text(entity)))
+    start = objects.index(fact.object_id) // N_CANDIDATES * N_CANDIDATES
+    names = sorted(take_distinct(fact, [*objects[start:], *objects[:start]]))
+    place = hash_text(f"{fact.id}|place") % len(names)
+    return [*names[place:], *names[:place]]
+
+
+def take_distinct(fact: Fact, objects: Iterable[str]) -> list[str]:
+    """Return a fact's object and the first of the others that may be distractors."""
+    # Excluded are right and arguable answers (a language that many speak there would be debatable),
+    # and objects that share a name with a candidate in some language.
     heard = select_languages(fact.subject_id, _SPOKEN_PERCENT)
     also_right = {"P37": heard, "P38": currencies(fact.subject_id)}
     barred = {fact.object_id} | also_right.get(fact.relation, set())
@@ -152,15 +155,12 @@ def choose_candidates(fact: Fact, facts: Iterable[Fact], config: str) -> list[st
         names = ({label(x, fact.relation, y).casefold() for y in row} for x in LANGUAGES)
         if len(candidates) < N_CANDIDATES and all(len(distinct) == len(row) for distinct in names):
             candidates = row
-    place = hash_text(f"{fact.id}|place") % len(candidates)
-    if config == LARGE:
-        candidates.sort()
-        return [*candidates[place:], *candidates[:place]]
-    return [*candidates[1 : place + 1], fact.object_id, *candidates[place + 1 :]]
+    return candidates
 
 
 def _row(fact: Fact, candidates: list[str], templates: dict[str, str], language: str) -> Row:
-    subject = label(language, _SUBJECTS.get(fact.relation, TERRITORIES), fact.subject_id)
+    kind = NAMES["subjects"].get(fact.relation, TERRITORIES)
+    subject = label(language, kind, fact.subject_id)
     prompt = templates[fact.relation].replace(SUBJECT, subject)
     names = [label(language, fact.relation, entity) for entity in candidates]
     place = candidates.index(fact.object_id)
@@ -176,8 +176,7 @@ def clean_name(label: str, language: str) -> str:
     """
     label = _INVISIBLE.sub("", unicodedata.normalize("NFC", label))
     label = _SPACED_DASH.sub("-", label)
-    if language in AND:
-        label = label.replace("&", AND[language])
+    label = label.replace("&", NAMES["and"].get(language, "&"))
     if language == "ru":
         label = label.replace("о-ва", "острова")
     return ("" if language == "ja" else " ").join(label.split())
@@ -188,7 +187,7 @@ def load_labels(language: str) -> dict[str, dict[str, str]]:
     """Return {relation: {object by id of CLDR, cities by canonical time zone: cleaned name}}."""
     locale = Locale.parse(language)
     territories = dict(locale.territories)
-    if language in NORTH_AMERICA_AS_021:
+    if language in NAMES["north_america_as_021"]:
         territories["003"] = territories["021"]
     # The exemplar cities of the locale or of CLDR's root, by canonical zone: babel's tables use old
     # names of zones (Europe/Kiev).

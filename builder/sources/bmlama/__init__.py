@@ -214,15 +214,13 @@ class PublishedQuery(NamedTuple):
     published_row: str
     relation: str
     subject_id: str
-    answer: str  # a Wikidata id, or `bmlama:RELATION:LABEL`
-    candidates: tuple[str, ...]  # with the answer exactly once
+    answer: str
+    candidates: tuple[str, ...]  # with the answer exactly once; an id or `bmlama:RELATION:LABEL`
     repairs: tuple[str, ...] = ()  # keys of REPAIRS that apply to all languages
 
     @property
     def fact_id(self) -> str:
-        """Return an id such as `P36:Q142:Q90`, or the published row's id if it is not linked."""
-        if "unlinked" in self.repairs:
-            return self.published_row
+        """Return the id of the fact, such as `P36:Q142:Q90`."""
         return f"{self.relation}:{self.subject_id}:{self.answer}"
 
     def repaired(self, candidates: Iterable[str], *codes: str) -> "PublishedQuery":
@@ -264,17 +262,17 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     languages = LANGUAGES if languages is None else languages
     parts = read_linked(mirror).values()
     queries = [query for part in parts for query in part.queries]
-    triples = [(q.relation, q.subject_id, q.answer) for q in queries if q.subject_id]
+    triples = [(q.relation, q.subject_id, q.answer) for q in queries]
     facts = pl.DataFrame(triples, schema=FACTS, orient="row")
     names = [
         (language, entity, label)
         for part in parts
         for language, columns in part.rows.items()
         for query, *texts in zip(part.queries, columns.subject, columns.answer, strict=True)
-        if query.subject_id and language in languages
+        if language in languages
         for entity, label in zip((query.subject_id, query.answer), texts, strict=True)
     ]
-    repairs = Counter({"rows excluded: no Wikidata fact found": len(queries) - len(triples)})
+    repairs: Counter[str] = Counter()
     labels = pl.DataFrame(names, schema=LABELS, orient="row")
     templates = [line for line in read_fallback_templates(mirror) if line[0] in languages]
     names_of_ids = choose_labels(labels, repairs)
@@ -294,16 +292,14 @@ def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
     for config, part in published.items():
         report(f"linking {config} to Wikidata")
         links = link_rows(part.relations, part.columns, facts)
-        entities, answers = collect_entities(part, links, facts)
-        queries = read_queries(part, links, entities, answers)
+        entities = collect_entities(part, links, facts)
+        queries = read_queries(part, links, entities)
         linked[config] = Linked(part.columns, queries, entities, facts.labels)
     return linked
 
 
-def link_rows(
-    relations: Sequence[str], rows: Mapping[str, Columns], facts: Facts
-) -> list[Fact | None]:
-    """Return for each row the known fact with the most votes of languages, or None."""
+def link_rows(relations: Sequence[str], rows: Mapping[str, Columns], facts: Facts) -> list[Fact]:
+    """Return for each row the known fact with the most votes of languages, or raise ValueError."""
     # A language votes for every fact of the row's relation with the labels of its subject and
     # answer. Where a label has changed, or is that of two entities, other languages outvote it.
     votes = []
@@ -319,17 +315,16 @@ def link_rows(
     totals = totals.filter(pl.col("votes") == pl.col("votes").max().over("number"))
     totals = totals.filter(pl.col("votes") / len(rows) >= MINIMUM)
     # Of two facts with as many votes, neither is taken.
-    totals = totals.filter(pl.len().over("number") == 1)
-    links: list[Fact | None] = [None] * len(relations)
-    for number, subject, answer, _ in totals.iter_rows():
-        links[number] = Fact(relations[number], subject, answer)
-    return links
+    ends = {x: ids for x, *ids, _ in totals.filter(pl.len().over("number") == 1).iter_rows()}
+    if lost := [number for number in range(len(relations)) if number not in ends]:
+        raise ValueError(f"row {lost[0]} of BMLAMA is no fact of mParaRel")
+    return [Fact(relation, *ends[number]) for number, relation in enumerate(relations)]
 
 
 def collect_entities(
-    published: Published, links: Sequence[Fact | None], facts: Facts
-) -> tuple[dict[str, dict[str, Entity]], list[str]]:
-    """Return {relation: {id: entity}}, and the id of each row's answer."""
+    published: Published, links: Sequence[Fact], facts: Facts
+) -> dict[str, dict[str, Entity]]:
+    """Return {relation: {id: entity}}."""
     # An answer has the labels of its published rows; damaged ones are restored. The relation's
     # other objects in `facts` (mParaRel's) follow, if they have a label in every language.
     rows = published.columns
@@ -337,24 +332,16 @@ def collect_entities(
     labels = list(zip(*columns, strict=True))
     spellings = {(language, name): label for language, name, label in facts.labels.iter_rows()}
     entities: dict[str, dict[str, Entity]] = defaultdict(dict)
-    ids = [""] * len(links)
-    # Linked rows first: a row without a link may have the labels of one with a link.
-    for number in sorted(range(len(links)), key=lambda number: links[number] is None):
-        relation, link, original = published.relations[number], links[number], labels[number]
-        block = entities[relation]
-        twins = (entity.id for entity in block.values() if entity.original == original)
-        # A row without a link takes a linked answer with the same labels, if there is one.
-        fallback = f"bmlama:{relation}:{rows['en'].answer[number]}"  # known by its label only
-        name = ids[number] = link.object_id if link else next(twins, fallback)
-        if name not in block:
+    for (relation, _, name), original in zip(links, labels, strict=True):
+        if name not in entities[relation]:
             restored = restore(relation, name, dict(zip(rows, original, strict=True)), spellings)
-            block[name] = Entity(name, tuple(restored), original)
+            entities[relation][name] = Entity(name, tuple(restored), original)
     objects = facts.facts.select("relation", "object_id").unique().sort(pl.all())
     candidates = name_entities({*objects["object_id"]}, facts.labels, list(rows))
     for relation, name in objects.iter_rows():
         if name in candidates and all(candidates[name].labels):
             entities[relation].setdefault(name, candidates[name])
-    return dict(entities), ids
+    return dict(entities)
 
 
 def restore(
@@ -392,9 +379,8 @@ def name_entities(ids: Set[str], labels: pl.DataFrame, languages: list[str]) -> 
 
 def read_queries(
     published: Published,
-    links: Sequence[Fact | None],
+    links: Sequence[Fact],
     entities: Mapping[str, Mapping[str, Entity]],
-    answers: Sequence[str],
 ) -> list[PublishedQuery]:
     """Return the rows as ids; candidates are the entities with the English labels."""
     # If several answers of the relation share an English label (Georgia is a country and a state),
@@ -404,20 +390,16 @@ def read_queries(
     english, place = rows["en"], list(rows).index("en")
     by_label = {relation: index_by_label(b.values(), place) for relation, b in entities.items()}
     queries = []
-    for number, (row_id, relation, link, answer) in enumerate(
-        zip(published.ids, published.relations, links, answers, strict=True)
-    ):
+    for number, (row_id, link) in enumerate(zip(published.ids, links, strict=True)):
         candidates = []
         for index, label in enumerate(english.candidates[number]):
             name = mend(label, "en")
             labels = (mend(part.candidates[number][index], code) for code, part in rows.items())
-            homonyms = by_label[relation].get(name, ())
-            candidates.append(choose_entity(homonyms, labels) or f"bmlama:{relation}:{name}")
+            homonyms = by_label[link.relation].get(name, ())
+            candidates.append(choose_entity(homonyms, labels) or f"bmlama:{link.relation}:{name}")
         # The answer is known by its row; its English label may be that of a homonym.
-        candidates[english.candidates[number].index(english.answer[number])] = answer
-        subject, repairs = (link.subject_id, ()) if link else ("", ("unlinked",))
-        query = PublishedQuery(row_id, relation, subject, answer, tuple(candidates), repairs)
-        queries.append(query)
+        candidates[english.candidates[number].index(english.answer[number])] = link.object_id
+        queries.append(PublishedQuery(row_id, *link, tuple(candidates)))
     return queries
 
 
