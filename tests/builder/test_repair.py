@@ -87,11 +87,6 @@ def test_a_sound_row_stays_as_it_is():
          "duplicate_label"),
         (("Q5", "Q6", "Q1"), {"Q1"}, ("Q1", "Q5", "Q6"), ("Q5", "Q1"),
          "duplicate_label_removed"),
-        # an entity that has no labels in all languages
-        (("bmlama:P190:Xx", "Q7", "Q1"), {"Q1"}, ("Q1", "Q4", "Q7"), ("Q4", "Q7", "Q1"),
-         "missing_label"),
-        (("bmlama:P190:Xx", "Q7", "Q1"), {"Q1"}, ("Q1", "Q7"), ("Q7", "Q1"),
-         "missing_label_removed"),
         # the subject does not answer itself
         (("Q99", "Q7", "Q1"), {"Q1"}, ("Q1", "Q4", "Q7", "Q99"), ("Q4", "Q7", "Q1"), "subject"),
         (("Q99", "Q7", "Q1"), {"Q1"}, ("Q1", "Q7", "Q99"), ("Q7", "Q1"), "subject_removed"),
@@ -269,7 +264,6 @@ def test_languages_decide_between_homonyms():
     assert choose_entity(states, ("Georgia", "Georgia", "Géorgie")) == "Q1428"
     assert choose_entity(states, ("Georgia", "Georgien", "Géorgie")) == "Q230"
     assert choose_entity(states, ("Georgia", "Florida", "Texas")) == "Q230"  # equal: the first
-    assert choose_entity([], ("Georgia",)) == ""
 
 
 def facts(*triples):

@@ -24,17 +24,16 @@ def test_all_configurations_are_built(sources, tmp_path, capsys):
         ("Q20", "Norway"),
         ("Q419", "Peru"),
     ]
-    # Chad has no labels and is removed. Lima has no wrong country left: its row is removed.
+    # Lima has no wrong country left: its row is removed.
     assert (krone["fact_id"], krone["published_row"]) == ("P127:Q1:Q20", "17:0003")
-    assert "missing_label_removed" in krone["repairs"]
-    assert sorted(krone["candidate_ids"]) == ["Q20", "Q419"]
+    assert sorted(krone["candidate_ids"]) == ["Q20", "Q419", "Q657"]
     assert "17-repaired: 1 of 3 published rows excluded" in capsys.readouterr().err
     for language, norway in (("en", "Norway"), ("he", "נורווגיה"), ("zh", "挪威")):
         for row in read(folder, "53-repaired", language):
             assert row["candidates"][row["candidate_ids"].index("Q20")] == norway
             assert [row["candidates"][i] for i in row["answers"]] == [norway]
     card = (folder / "README.md").read_text(encoding="utf-8")
-    assert "| `17-repaired` | 3 | 2 | 2 | 2.00 | 2 | 2 |" in card
+    assert "| `17-repaired` | 3 | 2 | 2 | 2.50 | 2 | 3 |" in card
 
 
 def test_entries_have_one_form_in_all_languages(sources, tmp_path):

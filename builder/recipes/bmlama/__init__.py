@@ -188,12 +188,10 @@ def find_faults(
     faults = {}
     keys = set(entities[query.answer].keys)
     for name in query.candidates:
-        entity = entities.get(name)
-        if entity is None:
-            faults[name] = "missing_label"
-        elif name == query.answer:
+        entity = entities[name]
+        if name == query.answer:
             continue
-        elif name == query.subject_id:
+        if name == query.subject_id:
             faults[name] = "subject"
         elif entity.conflicts_with(wrong):
             faults[name] = "second_answer"
@@ -266,7 +264,7 @@ def write_row(
     name = bmlama.turn(bmlama.NAMES.get((language, query.subject_id), label), language)
     text = template or mend(prompt, language).replace(label, "[X]")
     labels = [block[x].labels[place] for x in query.candidates]
-    meant = [block[x].original[place] if x in block else "" for x in before]
+    meant = [block[x].original[place] for x in before]
     codes = {*query.repairs}
     codes |= {"parallel"} if [mend(x, language) for x in offered] != meant else set()
     original = [block[x].original[place] for x in query.candidates]

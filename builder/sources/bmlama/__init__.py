@@ -215,7 +215,7 @@ class PublishedQuery(NamedTuple):
     relation: str
     subject_id: str
     answer: str
-    candidates: tuple[str, ...]  # with the answer exactly once; an id or `bmlama:RELATION:LABEL`
+    candidates: tuple[str, ...]  # with the answer exactly once
     repairs: tuple[str, ...] = ()  # keys of REPAIRS that apply to all languages
 
     @property
@@ -385,7 +385,7 @@ def read_queries(
     """Return the rows as ids; candidates are the entities with the English labels."""
     # If several answers of the relation share an English label (Georgia is a country and a state),
     # the candidate is the one whose labels most languages have at this index; in a tie, the one
-    # with the smallest id. The id of a label without an entity is in no entities.
+    # with the smallest id. Each label is that of an entity.
     rows = published.columns
     english, place = rows["en"], list(rows).index("en")
     by_label = {relation: index_by_label(b.values(), place) for relation, b in entities.items()}
@@ -395,8 +395,7 @@ def read_queries(
         for index, label in enumerate(english.candidates[number]):
             name = mend(label, "en")
             labels = (mend(part.candidates[number][index], code) for code, part in rows.items())
-            homonyms = by_label[link.relation].get(name, ())
-            candidates.append(choose_entity(homonyms, labels) or f"bmlama:{link.relation}:{name}")
+            candidates.append(choose_entity(by_label[link.relation][name], labels))
         # The answer is known by its row; its English label may be that of a homonym.
         candidates[english.candidates[number].index(english.answer[number])] = link.object_id
         queries.append(PublishedQuery(row_id, *link, tuple(candidates)))
@@ -415,9 +414,9 @@ def index_by_label(entities: Iterable[Entity], language: int) -> dict[str, list[
 
 
 def choose_entity(entities: Sequence[Entity], labels: Iterable[str]) -> str:
-    """Return the id of the first entity with the most of the labels, or ''."""
-    if len(entities) < 2:  # without cleaning the labels of all languages
-        return entities[0].id if entities else ""
+    """Return the id of the first entity with the most of the labels."""
+    if len(entities) == 1:  # without cleaning the labels of all languages
+        return entities[0].id
     texts = list(labels)
     votes = [sum(map(str.__eq__, entity.original, texts)) for entity in entities]
     return entities[votes.index(max(votes))].id
