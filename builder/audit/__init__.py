@@ -99,19 +99,15 @@ def audit_language(split: Split, reference: Split, judged: Judged) -> dict[str, 
 
 def to_json(audit: Audit) -> dict[str, Any]:
     """Return the audit as JSON; counts are numbers of rows unless their keys say otherwise."""
-    baselines = {name: baseline._asdict() for name, baseline in audit.baselines.items()}
+    values = audit._asdict()
+    symmetric = values.pop("symmetric")
+    baselines = {name: x._asdict() for name, x in values.pop("baselines").items()}
     return {
-        "signature": audit.signature,
-        "reference": audit.reference,
-        "rows": audit.rows,
-        "rows_parallel_in_all": audit.rows_parallel_in_all,
-        "rows_with_ids": audit.rows_with_ids,
+        **values,
         "homonyms": "any observed translation counts; strict: a label with several never does",
-        "rows_of_symmetric_relations": audit.symmetric,
-        "share_of_symmetric_relations": sum(audit.symmetric.values()) / audit.rows,
-        "languages": audit.languages,
+        "rows_of_symmetric_relations": symmetric,
+        "share_of_symmetric_relations": sum(symmetric.values()) / audit.rows,
         "ceiling": audit.ceiling._asdict(),
-        "parts": audit.parts,
         "accuracy_without_a_model": {"overall": baselines.pop(""), "by_relation": baselines},
     }
 

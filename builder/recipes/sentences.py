@@ -146,13 +146,13 @@ def translate(request: SentenceRequest, base: Base, translator: Translator) -> d
     source = request.source_language
     rows = base[source]
     inflected = {source: keep_source(rows, source)}
-    parts = (write_texts((source, rows), (x, base[x])) for x in request.languages)
-    if line := translator.forecast(parts):
+    parts = {x: write_texts((source, rows), (x, base[x])) for x in request.languages}
+    if line := translator.forecast(parts.values()):
         report(line)
     if names := list_unmeasured(request.languages):
         report(f"finding objects is not measured in {', '.join(names)} (bench/objects.md)")
-    for language in request.languages:
-        outcomes = translate_rows((source, rows), (language, base[language]), translator, find)
+    for language, part in parts.items():
+        outcomes = translate_rows(part, rows, base[language], translator, find)
         inflected[language] = inflect_candidates(base[language], outcomes)
     return inflected
 
@@ -289,28 +289,28 @@ def mark_slots(outcome: Outcome) -> Outcome:
 
 
 def translate_rows(
-    source: tuple[str, Sequence[Row]],
-    target: tuple[str, Sequence[Row]],
+    part: PairTexts,
+    source: Sequence[Row],
+    target: Sequence[Row],
     translator: Translator,
     find: Find,
 ) -> list[Outcome]:
-    """Return the outcomes of `source` rows in the `target` language; both are (language, rows)."""
-    sentences, *_ = part = write_texts(source, target)
-    answers = translator.translate_each(*part)
+    """Return the outcomes of the texts of `source` rows; those of `target` have their labels."""
+    answers = zip(target, part.sentences, translator.translate_each(*part), strict=True)
     outcomes = [
-        read_answer(Outcome(target[0], n, row.fact_id, sentence, "", answer_label(row)), answer)
-        for n, (row, sentence, answer) in enumerate(zip(target[1], sentences, answers, strict=True))
+        read_answer(Outcome(part.target, n, row.fact_id, text, "", answer_label(row)), answer)
+        for n, (row, text, answer) in enumerate(answers)
     ]
     usable = [outcome for outcome in outcomes if not outcome.reason]
     texts, labels = ([getattr(x, name) for x in usable] for name in ("translation", "label"))
-    aliases = [list_aliases(target[1][outcome.row]) for outcome in usable]
-    spans = find(texts, labels, target[0], aliases=aliases)
+    aliases = [list_aliases(target[outcome.row]) for outcome in usable]
+    spans = find(texts, labels, part.target, aliases=aliases)
     for outcome, span in zip(usable, spans, strict=True):
         if span is None:
             result = lose(outcome, f"no words like {outcome.label!r}")
         else:
             result = outcome._replace(**span._asdict())
-            result = reject_untranslated(result, source[1][outcome.row], target[1][outcome.row])
+            result = reject_untranslated(result, source[outcome.row], target[outcome.row])
         outcomes[outcome.row] = result
     return outcomes
 
