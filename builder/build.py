@@ -123,7 +123,8 @@ def build_balanced(
         announce(trace_costs(material.coverage, request.languages))
         report(f"building {BALANCED}/{name}")
         made = balanced.balance(request, material, mirror)
-        published = count_published(request, material.coverage, made.rows, mirror)
+        first = made.rows[request.languages[0]]
+        published = count_published(request, material.coverage, first, mirror)
         notes = made.notes._replace(published=published)
         disk.write_config(folder, name, made.rows, balanced.dump(notes))
         disk.write_card(folder, BALANCED, (), balanced)

@@ -30,8 +30,7 @@ from . import SOURCES, bmlama
 from .mpararel import ENDS, TUPLES
 
 ABOUT = SOURCES["mlama"]
-LICENCE, REASONS, URL = ABOUT["licence"], ABOUT["repairs"], ABOUT["url"]
-SHA256 = "043dc82b1b4b72de10ec98fb3a75341af13a1b439f6ee8e769398f42bd6d5883"
+LICENCE, REASONS, URL, SHA256 = (ABOUT[x] for x in ("licence", "repairs", "url", "sha256"))
 LISTS = "norakassner__mlama@*.zip"  # the repository: lists of labels, neither pairs nor ids
 ROOT = "mlama1.1"
 LANGUAGES = bmlama.LANGUAGES  # BMLAMA-53 derives from mLAMA

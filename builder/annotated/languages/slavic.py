@@ -20,18 +20,15 @@ from ..entities import FEM, MASC, NEUT, PL, SG, Agreement
 from ..inflection import CasedLabel, Inflector, keep_capitals, split_tail
 
 WORDS = read_toml(__package__, "slavic.toml")
-GRAMMEMES = {"GEN": "gent", "DAT": "datv", "ACC": "accs", "INS": "ablt", "ESS": "loct"}
-SAME = {"INST": "INS", "LOC": "ESS"}
+GRAMMEMES: dict[str, str] = WORDS["grammemes"]
 GENDERS = {MASC: "masc", FEM: "femn", NEUT: "neut"}
 GENDER_OF = {"masc": MASC, "femn": FEM, "neut": NEUT, "ms-f": MASC}
-NOMINAL = frozenset({"NOUN", "ADJF", "PRTF", "NPRO", "NUMR"})
-ADJECTIVES = frozenset({"ADJF", "PRTF"})
 FIXED = "Fixd"  # one form for all cases
-PEOPLE = frozenset({"Name", "Surn", "Patr"})
-PLACES = frozenset({"city", "country", "region", "continent", "island", "river", "mountain"})
 STOPS = (" (", ", ")
-VARIANTS = frozenset({"V-oy", "V-ey", "V-be", "V-bi", "V-en"})  # Москвою, a variant of Москвой
-PARTICLES, APPOSED = (frozenset(WORDS[name]) for name in ("particles", "apposed"))
+NOMINAL, ADJECTIVES, PEOPLE, VARIANTS, PLACES, PARTICLES, APPOSED = (
+    frozenset(WORDS[name])
+    for name in ("nominal", "adjectives", "people", "variants", "places", "particles", "apposed")
+)
 CYRILLIC = re.compile(r"[\u0400-\u04ff'’ʼ\u0301-]+")
 HISSING = "жшчщц"
 
@@ -69,7 +66,7 @@ class Slavic(Inflector):
     def inflect(self, request: CasedLabel) -> str | None:
         """Return the label in the case; None in other alphabets or without a nominative."""
         label, case, gender, _, kinds = request
-        case = SAME.get(case, case)
+        case = WORDS["same_cases"].get(case, case)
         human = "human" in kinds
         # A surname's declension depends on the sex: Шмидт inflects for a man, not for a woman.
         sex = GENDERS.get(gender or "", "") if human else ""

@@ -324,10 +324,7 @@ def render_rows(
 
 
 def count_published(
-    request: BalancedRequest,
-    coverage: Coverage,
-    rows: Mapping[str, Sequence[Row]],
-    mirror: Path | None,
+    request: BalancedRequest, coverage: Coverage, rows: Iterable[Row], mirror: Path | None
 ) -> pl.DataFrame:
     """Return `count_reasons` of the configuration of BMLAMA in these languages, if there is one."""
     names = (x for x in bmlama.PUBLISHED if {*bmlama.list_paths(x)} == {*request.languages})
@@ -335,7 +332,7 @@ def count_published(
         return pl.DataFrame()
     queries = bmlama.read_linked(mirror)[name].queries
     published = pl.DataFrame([query[1:4] for query in queries], FACTS, orient="row")
-    made = pl.DataFrame([row[1:4] for row in rows[request.languages[0]]], FACTS, orient="row")
+    made = pl.DataFrame([row[1:4] for row in rows], FACTS, orient="row")
     reasons = explain_published(published, coverage, request.languages, made)
     return count_reasons(f"BMLAMA-{name}", published["relation"], reasons)
 

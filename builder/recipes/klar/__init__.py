@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.recipes import bmlama
+from polyprobe.builder.sources import SOURCES
 from polyprobe.builder.sources.bmlama import MASK, Columns, make_published_table
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
@@ -21,11 +22,8 @@ from polyprobe.system.files import read_toml
 from polyprobe.system.messages import track
 
 DEFAULT_CONFIG = "17-repaired"
-REPOSITORY = Repository(
-    name="jvonrad/Lost-in-Mistranslation",
-    commit="3ca0eea4944b405eb06b0d786c28efa766d7aeeb",
-    sha256=read_sums(__package__, "klar.sha256"),
-)
+ABOUT = SOURCES["klar"]
+REPOSITORY = Repository(**ABOUT["repository"], sha256=read_sums(__package__, "klar.sha256"))
 SUBJECT = "<subject>"
 SHORT = ("fa", "he")  # one template of two relations
 N_TEMPLATES = 5

@@ -261,9 +261,8 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     """Return the linked facts of both configurations, their labels and templates."""
     languages = LANGUAGES if languages is None else languages
     parts = read_linked(mirror).values()
-    queries = [query for part in parts for query in part.queries]
-    triples = [(q.relation, q.subject_id, q.answer) for q in queries]
-    facts = pl.DataFrame(triples, schema=FACTS, orient="row")
+    triples = [query[1:4] for part in parts for query in part.queries]
+    facts = pl.DataFrame(triples, schema=FACTS, orient="row").unique().sort(pl.all())
     names = [
         (language, entity, label)
         for part in parts
@@ -277,8 +276,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     templates = [line for line in read_fallback_templates(mirror) if line[0] in languages]
     names_of_ids = choose_labels(labels, repairs)
     wordings = pl.DataFrame(templates, schema=TEMPLATES, orient="row")
-    distinct = facts.unique().sort(facts.columns)
-    return Facts(distinct, names_of_ids, dict(repairs), templates=wordings)
+    return Facts(facts, names_of_ids, dict(repairs), templates=wordings)
 
 
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession
