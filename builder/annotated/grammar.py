@@ -13,8 +13,6 @@ Everything else is text.
 import re
 from typing import NamedTuple, TypeAlias
 
-from polyprobe.system.messages import PolyprobeError
-
 # The prompts' names of cases, in capitals; UniMorph's except INST.
 CASES = frozenset(
     {"NOM", "GEN", "DAT", "ACC", "INS", "ESS", "LOC", "ABL", "INST", "IN+ESS", "ON+ESS", "IN+ABL"}
@@ -79,7 +77,7 @@ Prompt: TypeAlias = tuple[Node, ...]
 
 
 def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
-    """Return the prompt's tree; PolyprobeError for an invalid bracket.
+    """Return the prompt's tree; ValueError for an invalid bracket.
 
     >>> parse_prompt("[DEF;X] [X.Nom] =")[0]
     Article(name='DEF', end='X', case='', tag='')
@@ -92,12 +90,8 @@ def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
         elif match[0] not in "[]":
             node = Text(match[0])
         if node is None:
-            raise PolyprobeError(
-                f"prompt {relation or '?'} in {language or '?'}: cannot read "
-                f"{prompt[match.start() :][:30]!r} at character {match.start()}; expected a slot "
-                "like [X.Gen], an article like [DEF;X] or a choice like "
-                "[a;X-Gender=MASC|b;X-Gender=FEM]"
-            )
+            rest = prompt[match.start() :]
+            raise ValueError(f"prompt {relation} in {language}: cannot read {rest!r}")
         nodes.append(node)
     return tuple(nodes)
 

@@ -14,7 +14,6 @@ KEPT = "labels left uninflected although a case is required"
 GUESSED = "forms with a guessed gender"
 SINGULAR = "singular forms used with a plural"
 PLACES = "prepositions before places of unknown kind"
-UNWRITTEN = "articles omitted: no rule generates them"
 
 UNKNOWN = Traits()
 MARKS = {"X": X_MARK, "Y": Y_MARK}
@@ -112,9 +111,6 @@ class Renderer:
         if node.tag.upper() == FEM:
             entity = entity._replace(agreement=Agreement(FEM, entity.agreement.number))
         phrase = self.rules.write_article(node.name, form, entity, case.upper())
-        if phrase is None:
-            lost.append(UNWRITTEN)
-            return ""
         if form:
             forms[node.end] = phrase.form
         if phrase.article and phrase.gendered and not entity.agreement.sure:

@@ -90,7 +90,7 @@ class Rules(NamedTuple):
     """The functions of a language; `join` takes a sentence with marked labels (`entities`)."""
 
     agree: Callable[[str, Traits], Agreement] = lambda label, traits: traits.agree()
-    write_article: Callable[[str, str, PromptEntity, str], Phrase | None] = lambda *_: None
+    write_article: Callable[[str, str, PromptEntity, str], Phrase] = lambda *_: Phrase("", "")
     join: Callable[[str], str] = lambda text: text
 
 

@@ -70,14 +70,12 @@ def _agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
     return Agreement(NEUT) if head.endswith(("ο", "ι", "υ")) else None
 
 
-def write_greek_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
-    """Return the article before a label in a case; None if Greek has no such article."""
+def write_greek_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase:
+    """Return the article before a label in a case."""
     gender, number, _ = entity.agreement
     case = case if case in ("GEN", "ACC") else "NOM"
     if name == "INDEF":
         return Phrase(WORDS["indefinite"][gender][case] if number == SG else "", form)
-    if name not in ("DEF", "PREPDEF"):
-        return None
     if name == "DEF" and case == "NOM" and TITLE.match(form):
         return Phrase("", form)
     # σε takes the accusative. την and στην keep their ν before a vowel, before κ π τ ξ ψ μπ ντ γκ

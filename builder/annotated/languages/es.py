@@ -29,10 +29,8 @@ def agree_spanish(label: str, traits: Traits) -> Agreement:
     return Agreement(FEM if stem in WORDS["feminines"] or by_ending else MASC, number)
 
 
-def write_spanish_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
-    """Return the article before a label; None if Spanish has no such article."""
-    if name not in WORDS["articles"]:
-        return None
+def write_spanish_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase:
+    """Return the article before a label."""
     gender, number, _ = entity.agreement
     # A feminine that begins with a stressed a takes el and un: el arpa, un águila.
     stressed = (gender, number) == (FEM, SG) and begins_stressed(form.split(" ")[0])

@@ -14,8 +14,7 @@ ENDINGS = {name: tuple(endings) for name, endings in WORDS["endings"].items()}
 PLURAL = re.compile(f"(?<![èé])({'|'.join(ENDINGS['plural'])})$")
 ARTICLE = re.compile(r"(Les|Le|La|L['’])(?:(?<=['’])| )(?=\S)")  # a name's own
 LANDS = frozenset({"country", "continent", "region", "river", "mountain"})
-OF = {"le": "du", "la": "de la", "les": "des", "l'": "de l'", "": "de"}
-AT = {"le": "au", "la": "à la", "les": "aux", "l'": "à l'", "": "à"}
+OF, AT = WORDS["of"], WORDS["at"]  # {article: with the preposition}
 
 
 def agree_french(label: str, traits: Traits) -> Agreement:
@@ -67,8 +66,8 @@ def takes_article(label: str, traits: Traits) -> bool:
     return bool(land or island or first.casefold() in HEADS or label[:1].islower())
 
 
-def write_french_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
-    """Return the words before a label for an article of X-FACTR, or None for an unknown one."""
+def write_french_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase:
+    """Return the words before a label for an article of X-FACTR."""
     label, traits, (gender, number, _) = entity
     if name == "ARTIND":
         article = "des" if number == PL else "une" if gender == FEM else "un"
@@ -90,7 +89,7 @@ def write_french_article(name: str, form: str, entity: PromptEntity, case: str) 
         return Phrase(before, form, gendered=gendered)
     if name == "PREPDEF-à":
         return Phrase(AT[article], form, gendered=gendered)
-    return place_preposition(article, form, traits) if name == "PREPLOC" else None
+    return place_preposition(article, form, traits)
 
 
 def place_preposition(article: str, form: str, traits: Traits) -> Phrase:

@@ -50,7 +50,6 @@ Key = tuple[int, str]
 # Our names for published labels that are plainly wrong: language, Wikidata id, name, reason
 NAMES = {(x["language"], x["id"]): x["name"] for x in read_table_rows(__package__, "names.csv")}
 _INDEXED = re.compile(r"([^,]+), ([А-ЯЁ](?:(?! и )[^,])*)")
-MINIMUM = 1 / 4  # share of the languages that must agree on a link
 
 
 class Columns(NamedTuple):
@@ -311,7 +310,6 @@ def link_rows(relations: Sequence[str], rows: Mapping[str, Columns], facts: Fact
         votes.append(rows_of_facts.join(names, on=["relation", "subject", "object"]))
     totals = pl.concat(votes).group_by("number", "subject_id", "object_id").len("votes")
     totals = totals.filter(pl.col("votes") == pl.col("votes").max().over("number"))
-    totals = totals.filter(pl.col("votes") / len(rows) >= MINIMUM)
     # Of two facts with as many votes, neither is taken.
     ends = {x: ids for x, *ids, _ in totals.filter(pl.len().over("number") == 1).iter_rows()}
     if lost := [number for number in range(len(relations)) if number not in ends]:

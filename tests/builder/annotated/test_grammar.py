@@ -19,7 +19,6 @@ from polyprobe.builder.annotated.grammar import (
 )
 from polyprobe.builder.sources import xfactr
 from polyprobe.system.download import read_files
-from polyprobe.system.messages import PolyprobeError
 from tests.builder.annotated.written import write_node
 
 
@@ -54,10 +53,9 @@ def write_prompt(nodes):
     ],
 )
 def test_what_does_not_parse_is_named_with_its_place(prompt, position):
-    with pytest.raises(PolyprobeError) as caught:
+    with pytest.raises(ValueError, match="^prompt P47 in he: ") as caught:
         parse_prompt(prompt, "he", "P47")
-    assert str(caught.value).startswith(f"prompt P47 in he: cannot read {prompt[position:]!r} at ")
-    assert f"at character {position};" in str(caught.value)
+    assert str(caught.value) == f"prompt P47 in he: cannot read {prompt[position:]!r}"
 
 
 plain = st.text(st.characters(exclude_characters="[];|", exclude_categories=["Cs"]), min_size=1)
@@ -111,7 +109,7 @@ def test_any_tree_parses_to_itself(tree):
 def test_any_text_is_refused_or_written_back(text):
     try:
         tree = parse_prompt(text)
-    except PolyprobeError:
+    except ValueError:
         return
     assert write_prompt(tree) == text
 
@@ -135,7 +133,7 @@ def test_all_prompts_of_the_release_parse_and_are_written_back(prompts):
     for (language, relation), prompt in prompts.items():
         try:
             assert write_prompt(parse_prompt(prompt, language, relation)) == prompt
-        except PolyprobeError:
+        except ValueError:
             refused.add((language, relation))
         mended = xfactr.fix_prompt(prompt, language, relation)
         tree = parse_prompt(mended, language, relation)
