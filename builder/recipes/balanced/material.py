@@ -23,7 +23,7 @@ from polyprobe.builder.sources import TRUTH_SOURCES, bmlama, load_source, xfactr
 from polyprobe.schema.columns import Row
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import check_archive, read_files
-from polyprobe.system.files import read_table_rows, read_toml
+from polyprobe.system.files import read_table_rows
 from polyprobe.system.messages import PolyprobeError, refuse_unknown, report, track
 
 FALLBACK = "bmlama"  # provides templates for all of its relations in 53 languages
@@ -31,7 +31,14 @@ COUNTS = ("facts", "lost", "relations", "labelled")
 COSTS = {"language": pl.String, "asked": pl.Boolean, **dict.fromkeys(COUNTS, pl.Int64)}
 LABELLED, PROMPTED, TEMPLATED = range(3)  # the layers of a coverage
 # Why a set lacks a published fact: the first that applies.
-LACKS: tuple[str, ...] = tuple(read_toml(__package__, "published.toml")["lacks"])
+LACKS = (
+    "relation not in the source or not requested",
+    "subject not in the relation",
+    "object not with this subject",
+    "no label in a language",
+    "no template in a language",
+    "no distractor, or over --max-per-relation",
+)
 IN_SET = "in the set"
 IN_TOTAL = "in total"  # the place of a line of all places together
 UNLABELLED = "facts without a sentence: no label in the language"
