@@ -8,8 +8,9 @@ from scipy.special import ndtri, stdtr
 
 from polyprobe.analysis.compare.folders import PairOutcome, Several
 from polyprobe.analysis.compare.runs import Comparison, Decodings, Gaps
-from polyprobe.analysis.compare.sentences.compare import VersionComparison
+from polyprobe.analysis.compare.sentences.compare import CHRF, QE, VersionComparison
 from polyprobe.analysis.compare.sentences.deltas import RECALL, ByRelation
+from polyprobe.analysis.compare.sentences.gender import FEMININE, WORDS
 from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.metrics.joint.significance import Difference, Paired
 from polyprobe.metrics.shared.intervals import MIN_RESAMPLES
@@ -290,9 +291,37 @@ def list_notes_of_wording(comparison: VersionComparison) -> Iterator[str]:
         "ranks are of the best correct answer, ties in expectation"
     )
     yield from _list_left_out(comparison, comparison.versions.sides, ", ")
-    yield from (line for x in comparison.measures.values() for line in x.lines)
+    yield from _list_counts(comparison)
     yield from comparison.notes
     yield from (f"omitted: {line}" for line in comparison.failures)
+
+
+def _list_counts(comparison: VersionComparison) -> Iterator[str]:
+    """Yield what each measure of the texts counts, and by which model or settings."""
+    reference, variant = comparison.versions.wordings
+    for name, (figures, fields, *_) in comparison.measures.items():
+        if name == WORDS:
+            for group, counts in fields["n_facts"].items():
+                yield f"{group}: facts " + ", ".join(f"{x} {n:,}" for x, n in counts.items() if n)
+        elif name == FEMININE:
+            for language, forms in fields["forms"].items():
+                sides = (
+                    f"{forms[f'{x}_feminine']} of {forms[x]} in {x}" for x in (variant, reference)
+                )
+                yield f"{name} {language}: {', '.join(sides)}"
+        elif name == QE and figures:
+            source = f"source {fields['source']}/en, {fields['n_queries']:,} rows"
+            yield f"{name}: {fields['model']} (comet {fields['version']}), {source}"
+        elif name == CHRF:
+            for language, chrf in fields["by_language"].items():
+                ci = chrf["sentences_ci"]
+                interval = f"{ci[0]:.1f} to {ci[1]:.1f}" if ci else "–"
+                yield (
+                    f"{name} {language}: {chrf['corpus']:.1f}, mean of sentences "
+                    f"{chrf['sentences']:.1f} ({interval}), {fields['compared']}s, "
+                    f"{variant} against {reference} as reference"
+                )
+            yield f"{name} signature: {fields['signature']}"
 
 
 def make_several_finding(several: Several) -> Finding:

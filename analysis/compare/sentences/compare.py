@@ -71,8 +71,7 @@ def measure_overlap(texts: WordingTexts, test: WordingTest, unit: str = "sentenc
     chrf = metrics.CHRF()
     n_resamples = min(test.options.get("n_resamples", 1000), 1000)
     resampling = {"n_resamples": n_resamples, "seed": test.options.get("seed", 0)}
-    reference, variant = texts.wordings
-    by_language, columns, lines = {}, [], []
+    by_language, columns = {}, []
     for language in track(texts.variant, CHRF):
         pair = (texts.variant[language], texts.reference[language])
         variants, references = texts.starts[language] if unit == "prompt" else pair
@@ -82,18 +81,13 @@ def measure_overlap(texts: WordingTexts, test: WordingTest, unit: str = "sentenc
         ]
         mean = summarize({"chrf": scores}, clusters=test.clusters, **resampling)
         corpus = chrf.corpus_score(variants, [references]).score
-        value, ci = mean["chrf"], mean["chrf_ci"]
-        by_language[language] = {"corpus": corpus, "sentences": value, "sentences_ci": ci}
-        interval = f"{ci[0]:.1f} to {ci[1]:.1f}" if ci else "–"
-        lines.append(
-            f"chrF {language}: {corpus:.1f}, mean of sentences {value:.1f} ({interval}), {unit}s, "
-            f"{variant} against {reference} as reference"
-        )
+        by_language[language] = {
+            "corpus": corpus, "sentences": mean["chrf"], "sentences_ci": mean["chrf_ci"]
+        }  # fmt: skip
         columns.append(scores)
     signature = str(chrf.get_signature())
     fields = {"by_language": by_language, "signature": signature, "compared": unit}
-    lines.append(f"chrF signature: {signature}")
-    return Measured({}, fields, lines, [], np.array(columns).T)
+    return Measured({}, fields, [], np.array(columns).T)
 
 
 def measure_quality(texts: WordingTexts, python: str, model: str, test: WordingTest) -> Measured:
@@ -107,7 +101,7 @@ def measure_quality(texts: WordingTexts, python: str, model: str, test: WordingT
             f"QE: {len(rows):,} rows with a sentence in a split '{ENGLISH}' of either "
             f"configuration or in a configuration '{ENGLISH}', and a language beside it are needed"
         )
-        return Measured({}, {**NO_AVERAGES, **fields}, [], [note], change)
+        return Measured({}, {**NO_AVERAGES, **fields}, [note], change)
     sides = [
         [[(texts.english[row] or "", wording[x][row]) for row in rows] for x in languages]
         for wording in (texts.variant, texts.reference)
@@ -124,10 +118,8 @@ def measure_quality(texts: WordingTexts, python: str, model: str, test: WordingT
     change[np.ix_(rows, places)] = variant - reference
     ones = np.ones((len(rows), 1))
     figures = test.compare(languages, {QE: (Ratio(variant, ones), Ratio(reference, ones))}, rows)
-    source = f"source {texts.english_from}/en, {len(rows):,} rows"
-    line = f"QE: {model} (comet {version}), {source}"
     fields |= {"model": model, "version": version}
-    return Measured(figures, {**figures[QE], **fields}, [line], [], change)
+    return Measured(figures, {**figures[QE], **fields}, [], change)
 
 
 def score_translations(

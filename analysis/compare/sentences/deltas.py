@@ -48,11 +48,10 @@ class WordingTexts(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What a measure of two wordings gives: figures, lines of text, changes by row."""
+    """What a measure of two wordings gives: figures, what they count, changes by row."""
 
     figures: dict[str, Averages]  # by name; none without a value
     fields: dict[str, Any]  # of the JSON
-    lines: list[str]  # below the table of the figures
     notes: list[str]  # on what has no value
     # Variant - reference [rows, L], NaN where unknown; of chrF the similarity of both. None: only
     # averages are compared
@@ -265,14 +264,14 @@ def measure_inflection(tables: Pair, texts: WordingTexts, test: WordingTest) -> 
     if not languages:
         reason = texts.obstacle or "0 rows have a label and another form as right candidates"
         note = f"{INFLECTION}: {reason}"
-        return Measured({}, {**NO_AVERAGES, "n_queries": counts}, [], [note])
+        return Measured({}, {**NO_AVERAGES, "n_queries": counts}, [note])
     marks = np.column_stack([[form is not None for form in texts.forms[x]] for x in languages])
     rows = np.flatnonzero(marks.any(axis=1))
     weights = marks[rows].astype(float)
     deltas = ([_find_deltas(side[x], texts.forms[x]) for x in languages] for side in tables)
     variant, reference = (Ratio(np.column_stack(columns)[rows], weights) for columns in deltas)
     figures = test.compare(languages, {INFLECTION: (variant, reference)}, rows.tolist())
-    return Measured(figures, {**figures[INFLECTION], "n_queries": counts}, [], [])
+    return Measured(figures, {**figures[INFLECTION], "n_queries": counts}, [])
 
 
 def _find_deltas(table: pa.Table, forms: Sequence[FormPair | None]) -> np.ndarray:

@@ -88,12 +88,8 @@ def measure_words(
             )
             measures[f"{group}: {name}"] = (variant, reference)
         figures |= test.compare(languages, measures, rows.tolist())
-    lines = [
-        f"{group}: facts " + ", ".join(f"{x} {n:,}" for x, n in counts.items() if n)
-        for group, counts in n_facts.items()
-    ]
     notes = [] if figures else [f"{WORDS}: {NO_WORDS}"]
-    return Measured(figures, {**figures, "n_facts": n_facts}, lines, notes)
+    return Measured(figures, {**figures, "n_facts": n_facts}, notes)
 
 
 def _list_values(
@@ -125,7 +121,7 @@ def measure_feminine(
     """Compare the shares of feminine verb forms among those with a gender, of female subjects."""
     rows = [row for row, subject in enumerate(texts.subjects) if genders.get(subject) == "female"]
     reference, variant = texts.wordings
-    counts, forms, lines, without = {}, {}, [], {}
+    counts, forms, without = {}, {}, {}
     for language in track(texts.variant if rows else (), "verb forms"):
         try:
             tagger = load_tagger(language, folder)
@@ -138,8 +134,6 @@ def measure_feminine(
         totals = counts[language].sum(axis=1).astype(int).tolist()
         names = (f"{variant}_feminine", variant, f"{reference}_feminine", reference)
         forms[language] = dict(zip(names, chain(*totals), strict=True))
-        shares = (f"{n} of {m} in {x}" for (n, m), x in zip(totals, names[1::2], strict=True))
-        lines.append(f"{FEMININE} {language}: {', '.join(shares)}")
     fields = {"n_facts": len(rows), "forms": forms, "without_tagger": without}
     notes = [f"{FEMININE}: no tagger for '{x}' ({reason})" for x, reason in without.items()]
     languages = [x for x, totals in forms.items() if totals[variant] and totals[reference]]
@@ -148,13 +142,13 @@ def measure_feminine(
             f"{FEMININE}: {len(rows):,} rows have a female subject, and in no language do both "
             "wordings show a verb with a gender"
         )
-        return Measured({}, {**NO_AVERAGES, **fields}, lines, [note, *notes])
+        return Measured({}, {**NO_AVERAGES, **fields}, [note, *notes])
     # rows without such a verb form in any language are not resampled
     table = np.stack([counts[x] for x in languages], axis=-1)  # wording, row, part, L
     places = np.flatnonzero(table[:, :, 1].any(axis=(0, 2)))
     pair = [Ratio(side[places, 0], side[places, 1], share=True) for side in table]
     figures = test.compare(languages, {FEMININE: (pair[0], pair[1])}, [rows[i] for i in places])
-    return Measured(figures, {**figures[FEMININE], **fields}, lines, notes)
+    return Measured(figures, {**figures[FEMININE], **fields}, notes)
 
 
 def load_tagger(language: str, folder: Path) -> Any:
