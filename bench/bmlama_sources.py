@@ -15,15 +15,8 @@ import numpy as np
 import polars as pl
 
 from polyprobe.builder.facts import FACTS
-from polyprobe.builder.recipes.balanced.material import (
-    IN_SET,
-    LABELLED,
-    LACKS,
-    Coverage,
-    count_reasons,
-    explain_published,
-    gather,
-)
+from polyprobe.builder.recipes.balanced import IN_SET, LACKS, count_reasons, explain_published
+from polyprobe.builder.recipes.balanced.material import LABELLED, Coverage, gather
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import bmlama
 

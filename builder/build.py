@@ -24,7 +24,7 @@ with explain_missing_extras("building"):
     from .language import add_language
     from .output import folder as disk
     from .recipes import balanced, own, sentences
-    from .recipes.balanced.material import count_published, gather, trace_costs
+    from .recipes.balanced.material import gather, trace_costs
 
 
 @check_arguments
@@ -116,15 +116,15 @@ def build_balanced(
     """
     request.check_names()
     with open_folder(BALANCED, output, mirror) as folder:
-        name = request.name
+        name, command = request.name, {"command": request.command}
         disk.check_folder(folder, BALANCED, sorted({*disk.list_configs(folder), name}))
-        disk.check_same(folder, name, {"command": request.command}, "name this one with --config")
+        disk.check_same(folder, name, command, "name this one with --config")
         material = gather(request, mirror)
         announce(trace_costs(material.coverage, request.languages))
         report(f"building {BALANCED}/{name}")
         made = balanced.balance(request, material, mirror)
         first = made.rows[request.languages[0]]
-        published = count_published(request, material.coverage, first, mirror)
+        published = balanced.count_published(request, material.coverage, first, mirror)
         notes = made.notes._replace(published=published)
         disk.write_config(folder, name, made.rows, balanced.dump(notes))
         disk.write_card(folder, BALANCED, (), balanced)

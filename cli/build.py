@@ -269,7 +269,7 @@ def show_costs(costs: "pl.DataFrame", limit: int | None = None) -> None:
 
 def show_notes(notes: "Notes") -> None:
     """Print how many of the source's facts became rows, and why the others were excluded."""
-    from polyprobe.builder.recipes.balanced.material import IN_TOTAL
+    from polyprobe.builder.recipes.balanced import IN_TOTAL
 
     excluded = "; excluded:" if notes.left_out.height else ""
     say(f"{notes.facts:,} of {notes.source_facts:,} facts{excluded}")

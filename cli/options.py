@@ -207,7 +207,7 @@ class Outputs(Options):
 
             (write_page or write_finding)(finding, self.page)
             say(f"report: {self.page}")
-        if isinstance(self, PictureOptions):
+        if isinstance(self, PictureOptions) and self.figure:
             self.save(finding.pictures)
 
 

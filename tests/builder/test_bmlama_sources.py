@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from bench.bmlama_sources import REASONS, explain
 from polyprobe.builder.build import build_balanced
 from polyprobe.builder.facts import FACTS
-from polyprobe.builder.recipes.balanced.material import IN_SET, LACKS, explain_published, gather
+from polyprobe.builder.recipes.balanced import IN_SET, LACKS, explain_published
+from polyprobe.builder.recipes.balanced.material import gather
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import bmlama
 from polyprobe.cli import app

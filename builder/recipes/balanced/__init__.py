@@ -17,18 +17,29 @@ from polyprobe.builder.facts.truths import Alike, CorrectAnswers, find_alike, fl
 from polyprobe.builder.output.folder import Config, render_text
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.recipes.sentences import Outcome, inflect_candidates
-from polyprobe.builder.sources import TRUTH_SOURCES
+from polyprobe.builder.sources import TRUTH_SOURCES, load_source
 from polyprobe.schema.columns import Row
 from polyprobe.system.files import hash_text, shuffle_items
 from polyprobe.system.messages import PolyprobeError, report, track
 
-from .material import IN_TOTAL, LABELLED, Material, Provenance, has_wording, mark, trace_costs
+from .material import LABELLED, Coverage, Material, Provenance, has_wording, mark, trace_costs
 
 # A line with an empty detail counts each fact of a reason once. One with a language or relation
 # counts the facts concerned there: labels of a fact may be missing in several languages.
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
 USED_TEMPLATES = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
+IN_TOTAL = "in total"  # the place of a line of all places together
 NO_LABEL = "no label"
+# Why a set lacks a published fact: the first that applies.
+LACKS = (
+    "relation not in the source or not requested",
+    "subject not in the relation",
+    "object not with this subject",
+    "no label in a language",
+    "no template in a language",
+    "no distractor, or over --max-per-relation",
+)
+IN_SET = "in the set"
 ROLES = {"truths": "correct answers"}  # roles with another name in cards
 ALONE = "one candidate"
 
@@ -332,6 +343,56 @@ def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
     inflected = inflect_candidates(rows, outcomes).candidates
     # A row with two equal forms is not among the inflected ones: it keeps its labels.
     return [row._replace(candidates=inflected.get(n, row.candidates)) for n, row in enumerate(rows)]
+
+
+def count_published(
+    request: BalancedRequest, coverage: Coverage, rows: Iterable[Row], mirror: Path | None
+) -> pl.DataFrame:
+    """Return `count_reasons` of the configuration of BMLAMA in these languages, if there is one."""
+    bmlama = load_source("bmlama")
+    names = (x for x in bmlama.PUBLISHED if {*bmlama.list_paths(x)} == {*request.languages})
+    if not (name := next(names, "")):
+        return pl.DataFrame()
+    queries = bmlama.read_linked(mirror)[name].queries
+    published = pl.DataFrame([query[1:4] for query in queries], FACTS, orient="row")
+    made = pl.DataFrame([row[1:4] for row in rows], FACTS, orient="row")
+    reasons = explain_published(published, coverage, request.languages, made)
+    return count_reasons(f"BMLAMA-{name}", published["relation"], reasons)
+
+
+def explain_published(
+    published: pl.DataFrame, coverage: Coverage, languages: Sequence[str], rows: pl.DataFrame
+) -> list[str]:
+    """Return for each published fact (FACTS) IN_SET, or why it is not (LACKS).
+
+    `rows` are the facts (FACTS) of a set in the languages.
+    """
+    layers, facts = coverage.within(languages), coverage.facts
+    parts = (
+        facts.select("relation"),
+        facts.select("relation", "subject_id"),
+        facts,
+        facts.filter(layers[LABELLED]),
+        facts.filter(has_wording(layers)),
+        rows,
+    )
+    steps = [(x, part.width, {*part.iter_rows()}) for x, part in zip(LACKS, parts, strict=True)]
+    return [
+        next((reason for reason, width, values in steps if fact[:width] not in values), IN_SET)
+        for fact in published.iter_rows()
+    ]
+
+
+def count_reasons(name: str, relations: Sequence[str], reasons: Sequence[str]) -> pl.DataFrame:
+    """Return the published facts by relation, and in total, with a column for each reason."""
+    totals, counts = Counter(relations), Counter(zip(relations, reasons, strict=True))
+    columns = [reason for reason in (IN_SET, *LACKS) if reason in reasons]
+    lines = [
+        (relation, totals[relation], *(counts[relation, reason] for reason in columns))
+        for relation in sorted(totals, key=lambda x: int(x[1:]))
+    ]
+    lines.append((IN_TOTAL, len(reasons), *map(reasons.count, columns)))
+    return pl.DataFrame(lines, [name, "published", *columns], orient="row")
 
 
 def dump(notes: Notes) -> str:

@@ -19,8 +19,7 @@ from polyprobe.builder.annotated.render import UNKNOWN, Renderer
 from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import clean_columns, clean_facts
 from polyprobe.builder.recipes.requests import BalancedRequest
-from polyprobe.builder.sources import TRUTH_SOURCES, bmlama, load_source, xfactr
-from polyprobe.schema.columns import Row
+from polyprobe.builder.sources import TRUTH_SOURCES, load_source, xfactr
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import check_archive, read_files
 from polyprobe.system.files import read_table_rows
@@ -30,17 +29,6 @@ FALLBACK = "bmlama"  # provides templates for all of its relations in 53 languag
 COUNTS = ("facts", "lost", "relations", "labelled")
 COSTS = {"language": pl.String, "asked": pl.Boolean, **dict.fromkeys(COUNTS, pl.Int64)}
 LABELLED, PROMPTED, TEMPLATED = range(3)  # the layers of a coverage
-# Why a set lacks a published fact: the first that applies.
-LACKS = (
-    "relation not in the source or not requested",
-    "subject not in the relation",
-    "object not with this subject",
-    "no label in a language",
-    "no template in a language",
-    "no distractor, or over --max-per-relation",
-)
-IN_SET = "in the set"
-IN_TOTAL = "in total"  # the place of a line of all places together
 UNLABELLED = "facts without a sentence: no label in the language"
 
 # {(language, relation): (mark in the file, correct mark)}: marks that are wrong for any label.
@@ -321,55 +309,6 @@ def render_rows(
             text, form, reasons = renderer.render(prompts[relation], subject, object_, *ends)
             lost.update(reasons)
             yield relation, subject_id, object_id, text, form
-
-
-def count_published(
-    request: BalancedRequest, coverage: Coverage, rows: Iterable[Row], mirror: Path | None
-) -> pl.DataFrame:
-    """Return `count_reasons` of the configuration of BMLAMA in these languages, if there is one."""
-    names = (x for x in bmlama.PUBLISHED if {*bmlama.list_paths(x)} == {*request.languages})
-    if not (name := next(names, "")):
-        return pl.DataFrame()
-    queries = bmlama.read_linked(mirror)[name].queries
-    published = pl.DataFrame([query[1:4] for query in queries], FACTS, orient="row")
-    made = pl.DataFrame([row[1:4] for row in rows], FACTS, orient="row")
-    reasons = explain_published(published, coverage, request.languages, made)
-    return count_reasons(f"BMLAMA-{name}", published["relation"], reasons)
-
-
-def explain_published(
-    published: pl.DataFrame, coverage: Coverage, languages: Sequence[str], rows: pl.DataFrame
-) -> list[str]:
-    """Return for each published fact (FACTS) IN_SET, or why it is not (LACKS).
-
-    `rows` are the facts (FACTS) of a set in the languages.
-    """
-    layers, facts = coverage.within(languages), coverage.facts
-    parts = (
-        facts.select("relation"),
-        facts.select("relation", "subject_id"),
-        facts,
-        facts.filter(layers[LABELLED]),
-        facts.filter(has_wording(layers)),
-        rows,
-    )
-    steps = [(x, part.width, {*part.iter_rows()}) for x, part in zip(LACKS, parts, strict=True)]
-    return [
-        next((reason for reason, width, values in steps if fact[:width] not in values), IN_SET)
-        for fact in published.iter_rows()
-    ]
-
-
-def count_reasons(name: str, relations: Sequence[str], reasons: Sequence[str]) -> pl.DataFrame:
-    """Return the published facts by relation, and in total, with a column for each reason."""
-    totals, counts = Counter(relations), Counter(zip(relations, reasons, strict=True))
-    columns = [reason for reason in (IN_SET, *LACKS) if reason in reasons]
-    lines = [
-        (relation, totals[relation], *(counts[relation, reason] for reason in columns))
-        for relation in sorted(totals, key=lambda x: int(x[1:]))
-    ]
-    lines.append((IN_TOTAL, len(reasons), *map(reasons.count, columns)))
-    return pl.DataFrame(lines, [name, "published", *columns], orient="row")
 
 
 def trace_costs(coverage: Coverage, languages: Sequence[str]) -> pl.DataFrame:
