@@ -43,7 +43,7 @@ from .work.fill import (
 )
 from .work.predictions import fill_predictions
 from .work.score_store import OWN_STORE, QueryScores, open_store
-from .work.workers.processes import Process
+from .work.workers.ray_cluster import Crew, check_workers
 
 # Writes the scores or predictions of a run's missing languages, given their rows.
 Filling = Callable[[Run, Settings, Mapping[str, pa.Table]], None]
@@ -92,12 +92,12 @@ def evaluate_model(
 
 def evaluate_request(request: EvaluationRequest, output: str | Path) -> FinishedRun:
     """Return the run of a request with its results and rows, for a report."""
+    check_workers(request.options)
     evaluation = resolve(request, output)
     run, options = evaluation.run, evaluation.request.options
     with limit_threads(options.threads), ExitStack() as stack:
-        model = open_model(request.model, evaluation.model, options, evaluation.earlier)
-        if isinstance(model, Process):
-            stack.callback(model.end)
+        opened = open_model(request.model, evaluation.model, options, evaluation.earlier)
+        model = stack.enter_context(opened)
         settings = evaluation.describe(model)
         with locked(run.folder):
             settings = run.open(settings)
@@ -138,14 +138,14 @@ def forecast_work(request: EvaluationRequest, output: str | Path) -> str:
 
 
 def choose_filling(
-    evaluation: "Evaluation", model: Loaded | Process, questions: "Questions"
+    evaluation: "Evaluation", model: Loaded | Crew, questions: "Questions"
 ) -> Filling:
     """Return the function that scores what is missing; it holds the model only to score here."""
     options = evaluation.request.options
     if isinstance(model, Loaded) and evaluation.request.scoring == FREE:
         return partial(fill_predictions, model.scorer, options)
     fill = partial(fill_scores, choose_workers(evaluation.model, options, model), options.cache)
-    if isinstance(model, Process):
+    if not isinstance(model, Loaded):
         return fill
     scorer = model.scorer
     if protocol_of(scorer.scoring).answers:
@@ -202,7 +202,7 @@ class Evaluation(NamedTuple):
     earlier: Settings | None  # of a run to resume with the same model
     also: tuple[str, Mapping[str, Sequence[str]]]  # a further language, its names by fact
 
-    def describe(self, model: Loaded | Process) -> Settings:
+    def describe(self, model: Loaded | Crew) -> Settings:
         """Return the settings of the run with a model."""
         # A setting with the name of an option has its value, unless the model or dataset decides
         options, about = self.request.options, {**model.describe()}

@@ -105,7 +105,10 @@ class WorkerOptions(Options):
     """Where tasks are scored, and where their scores are stored."""
 
     devices: int = _worker(
-        1, "Number of processes, one device each; on CPUs they share cores.", minimum=1, maximum=256
+        1,
+        "Number of workers on this machine (Ray), one device each; on CPUs they share cores.",
+        minimum=1,
+        maximum=256,
     )
     ray: str | None = _worker(
         None,

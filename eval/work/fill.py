@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import fields
 from functools import partial
 from itertools import islice
@@ -21,13 +21,13 @@ from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, ModelSource, load
 from polyprobe.scoring.options import ANSWER, SUMS, ScorerOptions
 from polyprobe.scoring.scorers import Scorer
+from polyprobe.system.devices import choose_device
 from polyprobe.system.files import is_hash
 from polyprobe.system.messages import DESCRIPTION, Console, PolyprobeError
 
 from .score_store import QueryScores, ScoreStore, open_store, split_scores
-from .workers import Report, Results, Task, score_here
-from .workers.processes import Process, score_in_processes, start_first
-from .workers.ray_cluster import score_on_ray
+from .workers import Report, Results, Task, ray_cluster, score_here
+from .workers.ray_cluster import LOCAL, Crew
 
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
 FORECAST = 32  # tasks that are planned for a forecast
@@ -275,16 +275,20 @@ class ProgressBars(Progress):
         self.update(self._queries, completed=round(sum(self._shares.values())))
 
 
+@contextmanager
 def open_model(
     model: Any, name: str, options: EvaluationOptions, earlier: Settings | None
-) -> Loaded | Process:
-    """Load a model here; for several devices start the process of the first, which loads it."""
+) -> Iterator[Loaded | Crew]:
+    """Yield the model, loaded here, or workers on Ray, the first of which loads it."""
     # Answers are shown, and what is before a slot is checked, by a scorer here.
     here = options.scoring == ANSWER or options.prompt_probability
-    if options.distributor != "devices" or here:
-        return load(model, options, earlier)
-    source = ModelSource(name, _make_plain(options), earlier=earlier)
-    return start_first(source, options.devices)
+    if options.distributor is None or here:
+        yield load(model, options, earlier)
+        return
+    plain = _make_plain(options, device=str(choose_device(options.device)))
+    source = ModelSource(name, plain, earlier=earlier)
+    with ray_cluster.open_crew(source, options.ray or LOCAL, options.devices) as crew:
+        yield crew
 
 
 def _make_plain(options: EvaluationOptions, **changes: Any) -> ScorerOptions:
@@ -293,11 +297,11 @@ def _make_plain(options: EvaluationOptions, **changes: Any) -> ScorerOptions:
     return ScorerOptions(**values | changes)
 
 
-def choose_workers(name: str, options: EvaluationOptions, model: Loaded | Process) -> Workers:
+def choose_workers(name: str, options: EvaluationOptions, model: Loaded | Crew) -> Workers:
     """Return the function that scores tasks; workers elsewhere load the same revision and path."""
     if isinstance(model, Loaded) and options.distributor is None:
         return partial(score_here, model.scorer)
-    about, first = model.describe(), model if isinstance(model, Process) else None
+    about = model.describe()
     revision = about["revision"]
     same = _make_plain(
         options,
@@ -308,7 +312,6 @@ def choose_workers(name: str, options: EvaluationOptions, model: Loaded | Proces
     )
     expected = {"revision": revision, "path": about["path"], **about["further"]}
     source = ModelSource(name, same, expected)
-    if options.ray:
-        address = options.ray
-        return lambda tasks, report: score_on_ray(source, tasks, address, report)
-    return lambda tasks, report: score_in_processes(source, tasks, options.devices, report, first)
+    if isinstance(model, Loaded):
+        return partial(ray_cluster.score_on_ray, source, options.ray or LOCAL, options.devices)
+    return partial(model.score, source)

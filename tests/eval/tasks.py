@@ -1,11 +1,20 @@
 """Tasks to score in other processes, and the scores of this one."""
 
-import psutil
+import pickle
+from contextlib import contextmanager
+from importlib.util import find_spec
 
-from polyprobe.eval.work.workers import Task, score_here
+import psutil
+import pytest
+import torch
+
+from polyprobe.eval.work.workers import Task, ray_cluster, score_here
+from polyprobe.eval.work.workers.ray_cluster import RayWorker
+from polyprobe.schema.run.settings import versions
 from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
 
+needs_ray = pytest.mark.skipif(not find_spec("ray"), reason="needs Ray (pip install ray)")
 PLACES = ["Paris", "Berlin", "Москва", "北京", "東京", "باريس", "Hà Nội", "Παρίσι"]
 SENTENCES = ["The capital of {} is [Y].", "[Y] is a city like {}.", "Столица {} — [Y]."]
 
@@ -34,3 +43,24 @@ def command_of(process):
         return process.cmdline()
     except psutil.Error:
         return []
+
+
+class CrewHere:
+    """A crew of one worker in this process, which has only what is sent to it."""
+
+    def __init__(self, source):
+        self.source = source
+        self.worker = RayWorker(torch.get_num_threads(), versions())
+
+    def describe(self):
+        return self.worker.describe(pickle.loads(pickle.dumps(self.source)))
+
+    def score(self, source, tasks, report):
+        for task in tasks:
+            yield self.worker.score(pickle.loads(pickle.dumps(source)), task)
+
+
+def use_crew_here(monkeypatch):
+    """Let `--devices` and `--ray` use `CrewHere`."""
+    crew = contextmanager(lambda source, *_: (yield CrewHere(source)))
+    monkeypatch.setattr(ray_cluster, "open_crew", crew)

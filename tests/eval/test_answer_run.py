@@ -15,6 +15,7 @@ from polyprobe.schema.run.protocol import as_asked
 from polyprobe.schema.run.rows import choose_examples
 from polyprobe.scoring.scorers.part import Shots
 from polyprobe.system.messages import PolyprobeError
+from tests.eval.tasks import needs_ray, use_crew_here
 from tests.making import tiny
 from tests.making.facts import write_facts
 from tests.making.runs import read_files
@@ -119,9 +120,11 @@ def test_the_forecast_counts_the_tokens_of_answers(tmp_path, cache):
     assert not [*tmp_path.iterdir()]
 
 
+@needs_ray
 @pytest.mark.slow
 @pytest.mark.acceptance
-def test_workers_give_the_run_of_one_process(done, tmp_path):
+def test_workers_give_the_run_of_one_process(done, tmp_path, monkeypatch):
+    use_crew_here(monkeypatch)
     words = [*WORDS, "--answer-tokens", "8", "--sample", "12", "--shots", "2", "--no-cache"]
     words += ["--languages", "en,ka", "--devices", "2", "--output", str(tmp_path / "run")]
     result = CliRunner().invoke(app, words)

@@ -14,6 +14,7 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.files import locked
 from polyprobe.system.messages import PolyprobeError
+from tests.eval.tasks import needs_ray
 from tests.making import tiny
 from tests.making.facts import number_subjects, write_facts
 
@@ -176,11 +177,11 @@ def test_two_processes_in_one_run_folder_are_reported(place, tmp_path):
     assert all(len(table) == 8 for table in run(place, tmp_path / "a"))
 
 
+@needs_ray
 @pytest.mark.slow
 @pytest.mark.acceptance
-def test_whoever_scores_the_files_are_the_same(place, tmp_path, monkeypatch):
+def test_whoever_scores_the_files_are_the_same(place, tmp_path):
     here = run(place, tmp_path / "here", device="cpu", cache=False)
-    monkeypatch.setattr(fill, "load", None)  # the processes alone load the model
     assert run(place, tmp_path / "there", device="cpu", cache=False, devices=2) == here
     texts = [(tmp_path / name / "run.json").read_text() for name in ("here", "there")]
     assert texts[0] == texts[1]

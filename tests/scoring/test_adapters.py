@@ -17,6 +17,7 @@ from polyprobe.schema.run.folder import Run, name_runs
 from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.messages import PolyprobeError
+from tests.eval.tasks import needs_ray, use_crew_here
 from tests.hub.client import run_client
 from tests.making.facts import write_facts
 from tests.scoring import plain
@@ -141,10 +142,11 @@ def test_adapted_embeddings_do_not_change_the_head_that_shares_them(tmp_path, to
     assert found == [pytest.approx(want, abs=1e-5)]
 
 
-@pytest.mark.acceptance
+@needs_ray
 def test_workers_load_the_adapter(lora, tmp_path, monkeypatch):
     facts = write_facts(tmp_path / "facts")
     monkeypatch.chdir(lora.parent)
+    use_crew_here(monkeypatch)
     here = evaluate_model("geolm", facts, adapter=lora.name, cache=False, output=tmp_path / "one")
     two = evaluate_model(
         "geolm", facts, adapter=lora.name, cache=False, output=tmp_path / "two", devices=2

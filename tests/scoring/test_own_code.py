@@ -13,6 +13,7 @@ from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.scoring.weights.places import find_code_files, locate_model
 from polyprobe.system.messages import PolyprobeError
+from tests.eval.tasks import needs_ray, use_crew_here
 from tests.hub.client import run_client, run_polyprobe
 from tests.making import tiny
 from tests.making.facts import write_facts
@@ -135,8 +136,9 @@ def test_the_code_is_part_of_the_signature(own, tmp_path):
     assert f"|code:{code[:19]}|" in settings.signature
 
 
-@pytest.mark.acceptance
-def test_workers_run_the_code_too(own, tmp_path):
+@needs_ray
+def test_workers_run_the_code_too(own, tmp_path, monkeypatch):
+    use_crew_here(monkeypatch)
     facts = write_facts(tmp_path / "facts")
     asked = {"trust_remote_code": True, "cache": False}
     here = evaluate_model(str(own), facts, output=tmp_path / "one", **asked)

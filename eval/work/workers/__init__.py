@@ -1,13 +1,11 @@
-"""Tasks, and how they are scored in this process; the modules score them elsewhere."""
+"""Tasks, and how they are scored in this process; `ray_cluster` scores them elsewhere."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from polyprobe.scoring.load import Loaded, ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.messages import naming_language
 
@@ -54,36 +52,3 @@ def sharing_beginnings(scorer: Scorer) -> Iterator[None]:
         scorer.engine.shares = False
         if scorer.model is not None:
             scorer.engine.path.forget()
-
-
-# Two threads may score at once: one task is prepared while the model runs the other.
-class Worker:
-    """A copy of the model in another process, loaded before its first task."""
-
-    def __init__(self, source: ModelSource) -> None:
-        self._source = source
-        self._loaded: Loaded | None = None
-        self._loading, self._preparing, self._running = Lock(), Lock(), Lock()
-
-    def load(self) -> Loaded:
-        """Load the model, see `ModelSource.load`."""
-        return self._source.load()
-
-    def describe(self) -> dict[str, Any]:
-        """Load the model if it is not, and return what `Loaded.describe` says."""
-        return self._load().describe()
-
-    def score(self, task: Task) -> Scored:
-        """Return a task's scores."""
-        scorer = self._load().scorer
-        scorer.engine.shares = True  # nothing else has the model
-        with naming_language(task.language):
-            with self._preparing:
-                prepared = scorer.prepare(task.prompts, task.candidates)
-            with self._running:
-                return scorer.score_prepared(prepared)
-
-    def _load(self) -> Loaded:
-        with self._loading:
-            self._loaded = self._loaded or self.load()
-        return self._loaded
