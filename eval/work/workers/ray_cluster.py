@@ -115,8 +115,10 @@ class Crew:
         if not tasks:
             return
         self._hire(min(self._share.room, len(tasks)))
-        # A worker prepares one task while it scores another.
+        # A worker prepares one task while it scores another. The pool alone has the workers, so that
+        # one without tasks ends when it is popped.
         pool = self._ray.util.ActorPool([*self._workers, *self._workers])
+        self._workers.clear()
         with _explaining(self._ray):
             for task, scored in pool.map_unordered(partial(_submit, source), tasks):
                 # The room of a worker without tasks is for one whose node has died.
