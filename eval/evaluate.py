@@ -92,7 +92,8 @@ def evaluate_model(
 
 def evaluate_request(request: EvaluationRequest, output: str | Path) -> FinishedRun:
     """Return the run of a request with its results and rows, for a report."""
-    check_workers(request.options)
+    if request.options.distributor:
+        check_workers(request.options)
     evaluation = resolve(request, output)
     run, options = evaluation.run, evaluation.request.options
     with limit_threads(options.threads), ExitStack() as stack:

@@ -47,8 +47,7 @@ class Share(NamedTuple):
 
 def check_workers(options: EvaluationOptions) -> None:
     """Refuse workers without Ray, and `--devices` that this machine does not have."""
-    if options.distributor:
-        require(f"--{options.distributor}", "ray")
+    require(f"--{options.distributor}", "ray")
     if (n_devices := options.devices) == 1:
         return
     where = choose_device(options.device)
@@ -102,7 +101,7 @@ class Crew:
 
     def describe(self) -> dict[str, Any]:
         """Return what `Loaded.describe` says in the first worker, which loads the model."""
-        if not self._workers:
+        if not self._description:
             self._hire(1)
             with _explaining(self._ray):
                 self._description = self._ray.get(self._workers[0].describe.remote(self._source))
@@ -115,7 +114,7 @@ class Crew:
         if not tasks:
             return
         self._hire(min(self._share.room, len(tasks)))
-        # A worker prepares one task while it scores another. The pool alone has the workers, so that
+        # A worker prepares one task while it scores another. Only the pool has the workers, so that
         # one without tasks ends when it is popped.
         pool = self._ray.util.ActorPool([*self._workers, *self._workers])
         self._workers.clear()
