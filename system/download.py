@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .messages import PolyprobeError, report
-from .sending import SMALL, check_address, extend
+from .sending import check_address, extend
 
 PATIENCE = 60.0  # seconds to wait for another process's transaction
 CHECKSUM = 16  # bytes before a value
@@ -25,7 +25,6 @@ ELSEWHERE = "set POLYPROBE_CACHE to another folder"
 ENDPOINT = "https://github.com"
 ENDPOINT_VARIABLE = "POLYPROBE_GITHUB"
 TIMEOUT = 30  # seconds without a byte
-LARGEST = 4 * 2**30  # bytes of an archive
 # What zipfile raises for a damaged archive: in its directory, flags, data, offsets.
 ZIP_ERRORS = (
     zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError
@@ -259,8 +258,7 @@ def _download(url: str, file: Path, sha256: str | None) -> None:
     import requests
 
     pooch.get_logger().setLevel("ERROR")  # the progress bar is enough
-    options = {"timeout": TIMEOUT, "hooks": {"response": _limit}}
-    downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), **options)
+    downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=TIMEOUT)
     try:
         pooch.retrieve(url, sha256, file.name, file.parent, downloader=downloader)
     except requests.RequestException as error:
@@ -276,18 +274,3 @@ def _download(url: str, file: Path, sha256: str | None) -> None:
         raise PolyprobeError(
             f"cannot write to the cache folder {file.parent}: {error.strerror or error}"
         ) from error
-
-
-def _limit(response: Any, **_: Any) -> None:
-    """Let a response of requests end a download of more bytes than any archive has."""
-    pass_chunks, largest = response.iter_content, SMALL if response.is_redirect else LARGEST
-
-    def read_limited(*values: Any, **options: Any) -> Iterator[bytes]:
-        size = 0
-        for part in pass_chunks(*values, **options):
-            size += len(part)
-            if size > largest:
-                raise PolyprobeError(f"{response.url} has more than {largest >> 20:,} MB; not read")
-            yield part
-
-    response.iter_content = read_limited

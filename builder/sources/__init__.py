@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # polars is an extra
 SOURCES = read_toml(__package__, "sources.toml")
 FACT_SOURCES = {
     name: f"{__name__}.{name.replace('-', '_')}"
-    for name in ("bmlama", "fluent-mlama", "mlama", "mlama-hub", "mpararel", "polyglot", "xfactr")
+    for name in ("bmlama", "fluent-mlama", "mlama", "mpararel", "polyglot", "xfactr")
 }
 # X-FACTR lists all objects of a subject: with it, 1,685 rows of BMLAMA-17 have a distractor that is
 # correct, 1,023 by the facts of mParaRel alone.

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 
 from polyprobe.builder.facts import FACTS, TEMPLATES, Facts, count_changed
 from polyprobe.builder.facts.labels import choose_labels, normalise, tidy
@@ -52,24 +51,11 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
         lists = sorted(path.name for path in mirror.glob(LISTS))
         instead = f" ({lists[0]} holds lists of mLAMA's labels, not its facts)" if lists else ""
         raise PolyprobeError(
-            f"no archive mlama1.1.zip in the mirror folder {mirror}{instead}; fetch {URL} into it, "
-            "or take the Hub's copy: source mlama-hub"
+            f"no archive mlama1.1.zip in the mirror folder {mirror}{instead}; fetch {URL} into it"
         )
     selection = LANGUAGES if languages is None else languages
     rows, templates = read_zip(read_archive(URL, SHA256, mirror), sorted({"en", *selection}))
     return collect_triples(rows, templates, selection)
-
-
-def from_rows(table: pa.Table, languages: Sequence[str] | None = None) -> Facts:
-    """Return the result of `read_facts` from the Hub's rows (ROWS and `template`)."""
-    if lacking := [column for column in (*ROWS, "template") if column not in table.column_names]:
-        raise PolyprobeError(f"no column {lacking[0]!r} in the Hub's copy of mLAMA")
-    selection = LANGUAGES if languages is None else languages
-    frame = pl.DataFrame(table.select([*ROWS, "template"])).cast({"lineid": pl.Int64})
-    rows = frame.filter(pl.col("language").is_in({"en", *selection}))
-    prompts = rows.select("language", "template", relation="predicate_id").select(*GIVEN)
-    templates = prompts.filter(pl.col("template") != "").unique(maintain_order=True)
-    return collect_triples(rows.select(*ROWS), templates, selection)
 
 
 def read_zip(content: bytes, languages: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -134,7 +120,7 @@ def identify_triples(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
 
 def repair_templates(templates: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     """Return TEMPLATES: the last one for each language and relation, repaired, if usable."""
-    # `templates.jsonl` was appended to: as in the Hub's copy, the last one counts.
+    # `templates.jsonl` was appended to: as in the Hub's copy (cis-lmu/m_lama), the last one counts.
     last = templates.unique(["language", "relation"], keep="last", maintain_order=True)
     repairs[REASONS["twice"]] += templates.height - last.height
     rows = []

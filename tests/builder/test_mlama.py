@@ -4,16 +4,13 @@ import json
 import zipfile
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import CONTRADICTIONS
 from polyprobe.builder.sources import bmlama as bmlama_files
-from polyprobe.builder.sources import mlama, mlama_hub
+from polyprobe.builder.sources import mlama
 from polyprobe.system.messages import PolyprobeError
-from tests.hub.client import NOWHERE, run_client
 
 BIRTH, DEATH = mlama.GOOGLE_RE
 # (lineid, sub_uri, sub_label, obj_uri, obj_label) by language and relation; `None`: no such key.
@@ -85,21 +82,6 @@ def mirror(monkeypatch, tmp_path):
     return tmp_path
 
 
-def hub_rows() -> pa.Table:
-    """The same rows as on the Hub: null for a missing key, one template per row."""
-    rows = []
-    for (language, relation), triples in TRIPLES.items():
-        template = dict(TEMPLATES_GIVEN[language]).get(relation, "")
-        names = {"template": template, "language": language, "predicate_id": relation}
-        rows += [
-            {"uuid": f"{relation}-{row[0]}"} | dict(zip(KEYS, row, strict=True)) | names
-            for row in triples
-        ]
-    return pa.Table.from_pylist(rows).set_column(
-        1, "lineid", pa.array([row["lineid"] for row in rows], pa.uint32())
-    )
-
-
 def test_names_are_those_that_bmlama_was_made_of():
     assert len(mlama.LANGUAGES) == 53
     assert len(mlama.RELATIONS) == 41 + 2
@@ -163,11 +145,14 @@ def test_repairs_are_counted(mirror):
     assert mlama.read_facts(mirror).repairs == REPAIRS
 
 
-def test_contradictory_labels_are_counted():
-    rows = hub_rows().to_pylist()
-    again = [row | {"lineid": 7 + n, "obj_label": label}
-             for n, label in enumerate(["Lyma", "Lima"]) for row in rows[:1]]  # fmt: skip
-    facts = mlama.from_rows(pa.Table.from_pylist(rows + again), ["en"])
+def test_contradictory_labels_are_counted(monkeypatch, tmp_path):
+    row = TRIPLES["en", "P36"][0]
+    again = [(7 + n, *row[1:4], label) for n, label in enumerate(["Lyma", "Lima"])]
+    monkeypatch.setitem(TRIPLES, ("en", "P36"), [*TRIPLES["en", "P36"], *again])
+    content = write_zip()
+    use(monkeypatch, content)
+    (tmp_path / "mlama1.1.zip").write_bytes(content)
+    facts = mlama.read_facts(tmp_path, ["en"])
     assert facts.repairs[CONTRADICTIONS] == 1
     assert facts.labels.filter(id="Q2868")["label"].to_list() == ["Lima"]  # 2 rows to 1
 
@@ -175,18 +160,6 @@ def test_contradictory_labels_are_counted():
 def same(one: Facts, other: Facts) -> bool:
     tables = [facts._replace(repairs=pl.DataFrame()) for facts in (one, other)]
     return all(a.equals(b) for a, b in zip(*tables, strict=True))
-
-
-def test_the_hubs_rows_give_the_same(mirror):
-    zipped, rows = mlama.read_facts(mirror), mlama.from_rows(hub_rows())
-    assert same(zipped, rows)
-    # of the templates, the Hub has one a relation already, and P31's
-    assert rows.repairs == {k: v for k, v in REPAIRS.items() if k != mlama.REASONS["twice"]}
-
-
-def test_rows_without_a_column_are_reported():
-    with pytest.raises(PolyprobeError, match="no column 'obj_uri' in the Hub's copy of mLAMA"):
-        mlama.from_rows(hub_rows().drop_columns("obj_uri"))
 
 
 def test_mirror_with_the_lists_alone_says_what_is_missing(tmp_path):
@@ -228,70 +201,3 @@ def test_home_that_is_not_reached_names_the_mirror(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(PolyprobeError, match=r"folder with mlama1\.1\.zip as --mirror"):
         mlama.read_facts(None)
-
-
-def write_hub(folder):
-    """The layout of the Hub's Parquet branch, in two files."""
-    rows = hub_rows()
-    (folder / "all" / "test").mkdir(parents=True)
-    for number, part in enumerate((rows[:5], rows[5:])):
-        pq.write_table(part, folder / "all" / "test" / f"{number:04}.parquet")
-    return folder
-
-
-# The stand-in has one branch, main.
-READ = """
-from polyprobe import PolyprobeError
-from polyprobe.builder.sources import mlama_hub
-mlama_hub.REVISION, mlama_hub.ROWS = "main", {rows}
-try:
-    found = mlama_hub.read_facts(None, ["fr"])
-    answer = [found.facts.rows(), found.labels.rows(), found.templates.rows(), found.repairs]
-except PolyprobeError as error:
-    answer = str(error)
-"""
-
-
-def test_the_hubs_copy_is_downloaded(hub, tmp_path, mirror):
-    hub.add("dataset", mlama_hub.NAME, write_hub(tmp_path / "served"))
-    code = READ.format(rows=hub_rows().num_rows)
-    facts, labels, templates, repairs = run_client(code, tmp_path / "home", hub.url)
-    zipped = mlama.read_facts(mirror, ["fr"])
-    expected = [zipped.facts, zipped.labels, zipped.templates]
-    for found, frame in zip((facts, labels, templates), expected, strict=True):
-        assert [tuple(row) for row in found] == frame.rows()
-    assert repairs == {k: v for k, v in zipped.repairs.items() if k != mlama.REASONS["twice"]}
-    assert len(hub.asked(".parquet", "GET")) == 2
-    run_client(code, tmp_path / "home", hub.url, offline=True)
-    assert len(hub.asked(".parquet", "GET")) == 2
-
-
-def test_another_number_of_rows_on_the_hub_is_reported(hub, tmp_path):
-    hub.add("dataset", mlama_hub.NAME, write_hub(tmp_path / "served"))
-    answer = run_client(READ.format(rows=843_143), tmp_path / "home", hub.url)
-    assert answer.endswith(f"holds {hub_rows().num_rows} rows of cis-lmu/m_lama, expected 843143")
-
-
-def test_hub_that_is_not_reached_is_reported_in_one_line(tmp_path):
-    answer = run_client(READ.format(rows=1), tmp_path / "home", NOWHERE, offline=True)
-    assert answer.startswith("cannot download cis-lmu/m_lama from the Hub (")
-    assert "source mlama" in answer
-    assert "\n" not in answer
-
-
-def test_the_hubs_parquet_in_a_mirror(mirror, monkeypatch):
-    write_hub(mirror / "cis-lmu__m_lama")
-    monkeypatch.setattr(mlama_hub, "ROWS", hub_rows().num_rows)
-    assert same(mlama_hub.read_facts(mirror), mlama.read_facts(mirror))
-
-
-@pytest.mark.parametrize("damage", ["none", "cut"])
-def test_spoiled_parquet_in_a_mirror_is_reported(tmp_path, damage):
-    if damage == "cut":
-        write_hub(tmp_path / "cis-lmu__m_lama")
-        file = tmp_path / "cis-lmu__m_lama" / "all" / "test" / "0001.parquet"
-        file.write_bytes(file.read_bytes()[:-20])
-    message = "no Parquet of cis-lmu/m_lama in|holds Parquet that is cut short or corrupt"
-    with pytest.raises(PolyprobeError, match=message) as caught:
-        mlama_hub.read_facts(tmp_path)
-    assert "\n" not in str(caught.value)

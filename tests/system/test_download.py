@@ -6,7 +6,6 @@ import pytest
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.sources import bmlama as bmlama_files
 from polyprobe.builder.sources.bmlama import PUBLISHED
-from polyprobe.system import download
 from polyprobe.system.download import Repository, read_archive, read_files, read_sums
 from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny import describe, pack
@@ -138,15 +137,6 @@ def test_one_archive_by_its_own_sum(server, tmp_path):
     for _ in range(2):
         assert read_archive(url, sha256) == A
     assert server.requests == ["/x/a.zip"] * 2
-
-
-def test_a_download_of_more_bytes_than_an_archive_has_is_not_read(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "LARGEST", len(A) - 1)
-    server.contents["/x/a.zip"] = A
-    url = f"http://127.0.0.1:{server.server_port}/x/a.zip"
-    with pytest.raises(PolyprobeError, match="a.zip has more than 0 MB; not read"):
-        read_archive(url, hashlib.sha256(A).hexdigest())
-    assert cached(tmp_path) == []
 
 
 @pytest.mark.parametrize("package", ["pooch", "requests"])

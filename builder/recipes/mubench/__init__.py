@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from polyprobe.builder.facts.labels import fold, mend
 from polyprobe.builder.sources.bmlama import PUBLISHED, make_published_table, read_published
-from polyprobe.builder.sources.mlama_hub import download
 from polyprobe.schema.columns import FLAGGED, RELEASED, REPEATED, SLOT, Row
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.files import read_user_text
@@ -34,11 +33,25 @@ _FILE = re.compile(
 _OPTION = re.compile(r"^[^:：\n]*?(?<![A-Za-z])([A-Z])\s*[:：](.*)", re.MULTILINE)
 
 
+def download(name: str) -> Path:
+    """Return the folder of huggingface_hub's cache with the files of a dataset that are read."""
+    from huggingface_hub import snapshot_download
+
+    patterns = ["*BMLAMADataset*local_template_*", "*bmlama_*.jsonl"]
+    try:
+        return Path(snapshot_download(name, repo_type="dataset", allow_patterns=patterns))
+    except Exception as error:  # huggingface_hub's, httpx's or the disk's
+        raise PolyprobeError(
+            f"cannot download {name} from the Hub ({type(error).__name__}: {one_line(error)}); "
+            "try again"
+        ) from error
+
+
 def find_files(source: str, languages: Sequence[str]) -> dict[str, dict[str, Path]]:
     """Find {language: {part: file}} in a folder, or in OWNER/NAME on the Hub."""
     folder = Path(source)
     if not folder.exists() and source.count("/") == 1:
-        folder = download(source, ("*BMLAMADataset*local_template_*", "*bmlama_*.jsonl"))
+        folder = download(source)
     files = defaultdict[str, dict[str, Path]](dict)
     for path in sorted(folder.rglob("*.jsonl")):
         if match := _FILE.search(path.relative_to(folder).as_posix()):
