@@ -90,7 +90,7 @@ def test_the_forecast_of_tokens_is_within_five_percent(llama):
         return answer
 
     for language in ("en", "hi"):
-        prepared = scorer.prepare(*list_rows(language, 20))
+        prepared = scorer.prepare(*list_rows(language, 10))
         forecast = scorer.engine.forecast(prepared.plan)
         server.post = post
         scorer.score_prepared(prepared)
@@ -106,7 +106,7 @@ def test_hindi_without_a_system_message_has_no_letters(llama):
     asked = {"server": llama + CHAT, "scoring": "letters", "chat": True, "system": ""}
     scorer = load_scorer("smollm2", **asked)
     with pytest.raises(PolyprobeError, match=r"\d+ of \d+ prompts have no letter among their"):
-        scorer.score(*list_rows("hi", 12))
+        scorer.score(*list_rows("hi", 4))
 
 
 @needs_servers
