@@ -1,7 +1,5 @@
 """The results in the two forms that the Hub shows: `.eval_results/*.yaml` and `model-index`."""
 
-import shutil
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -54,34 +52,42 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
 
 def write_model_index(exported: Exported, output: Path | None) -> Path:
     """Write `model-index.yaml`, for the metadata of a model card."""
-    text = as_yaml({KEY: make_index(exported)})
-    return write_export(output or exported.folder / "model-index.yaml", text)
+    index = eval_results_to_model_index(exported.settings.model_name, list_results(exported))
+    return write_export(output or exported.folder / "model-index.yaml", as_yaml({KEY: index}))
 
 
 def merge_model_index(exported: Exported, card: Path) -> Path:
     """Add the results to a model card and return its path."""
-    # Results of other tools stay. The metadata are replaced whole or not at all; the text below and
-    # the line ends stay. YAML comments and quotes in the metadata are lost.
-    metadata = read_metadata(card)
-    index = metadata.get(KEY) or []
+    # Results of other tools stay. The card is replaced whole or not at all; its text and line ends
+    # stay. YAML comments and quotes in the metadata are lost.
+    if not card.is_file():
+        raise PolyprobeError(
+            f"no model card {card}; give an existing one, or leave --card out for a separate file"
+        )
     try:
-        models = [{**x, "results": list(_others(x["results"], exported))} for x in index]
-    except (AttributeError, KeyError, TypeError) as error:
-        raise PolyprobeError(f"{card}: its {KEY} is not as the Hub expects ({error!r})") from error
-    made = make_index(exported)
-    if models:  # the card has one model, whatever its name there
-        made = [{**models[0], "results": models[0]["results"] + made[0]["results"]}, *models[1:]]
-
-    def save(part: Path) -> None:
-        shutil.copyfile(card, part)
-        hub.metadata_save(part, {**metadata, KEY: made})
-
-    write_whole(card, save, "the card is unchanged")
+        content = hub.ModelCard.load(card)
+    except (AttributeError, OSError, ValueError, yaml.YAMLError) as error:
+        raise PolyprobeError(f"{card}: its metadata cannot be read: {one_line(error)}") from error
+    if content.text.lstrip().startswith("---\n"):
+        raise PolyprobeError(f"{card}: its metadata have no closing `---`; add that line")
+    data = content.data
+    others = [x for x in data.eval_results or () if not _is_replaced(x, exported)]
+    data.eval_results = [*others, *list_results(exported)]
+    data.model_name = data.model_name or exported.settings.model_name
+    write_whole(card, content.save, "the card is unchanged")
     return card
 
 
-def make_index(exported: Exported) -> list[dict[str, Any]]:
-    """Make the model-index: the headline figures' means, then those of each language."""
+def _is_replaced(result: hub.EvalResult, exported: Exported) -> bool:
+    """Tell whether a result is of an export of the same run."""
+    about = (result.task_name, result.dataset_type, result.dataset_config)
+    scoring = result.metric_args and result.metric_args.get("scoring")
+    own = (TASK, exported.dataset_name, exported.config)
+    return about == own and scoring == exported.settings.scoring_name
+
+
+def list_results(exported: Exported) -> list[hub.EvalResult]:
+    """List the results: the headline figures' means, then those of each language."""
     # RankC and COverlap of a language are means with others. Undefined figures are omitted.
     results = []
     for language, figure in product((MEAN, *exported.settings.languages), HEADLINES):
@@ -92,7 +98,7 @@ def make_index(exported: Exported) -> list[dict[str, Any]]:
             results.append(make_result(exported, figure, language, value))
     if not results:
         raise exported.no_figure()
-    return eval_results_to_model_index(exported.settings.model_name, results)
+    return results
 
 
 def make_result(exported: Exported, figure: str, language: str, value: float) -> hub.EvalResult:
@@ -120,36 +126,3 @@ def make_result(exported: Exported, figure: str, language: str, value: float) ->
         metric_value=value,
         metric_args={**args, "signature": settings.signature} if mean else args,
     )
-
-
-def _others(results: list[dict[str, Any]], exported: Exported) -> Iterator[dict[str, Any]]:
-    """Yield the results without the metrics that an export of this run replaces."""
-    for result in results:
-        dataset = result.get("dataset") or {}
-        about = (result["task"].get("name"), dataset.get("type"), dataset.get("config"))
-        if about != (TASK, exported.dataset_name, exported.config):
-            yield result
-            continue
-        scoring = exported.settings.scoring_name
-        pairs = [(metric, metric.get("args")) for metric in result["metrics"]]
-        metrics = [x for x, y in pairs if not (isinstance(y, dict) and y.get("scoring") == scoring)]
-        if metrics:
-            yield {**result, "metrics": metrics}
-
-
-def read_metadata(card: Path) -> dict[str, Any]:
-    """Read a card's metadata, {} without any."""
-    try:
-        metadata = hub.metadata_load(card)
-        unclosed = metadata is None and card.read_text("utf-8-sig").lstrip().startswith("---\n")
-    except FileNotFoundError:
-        raise PolyprobeError(
-            f"no model card {card}; give an existing one, or leave --card out for a separate file"
-        ) from None
-    except yaml.YAMLError as error:
-        raise PolyprobeError(f"{card}: invalid YAML in its metadata: {one_line(error)}") from error
-    except (OSError, ValueError) as error:
-        raise PolyprobeError(f"cannot read {card}: {one_line(error)}") from error
-    if unclosed:
-        raise PolyprobeError(f"{card}: its metadata have no closing `---`; add that line")
-    return metadata or {}

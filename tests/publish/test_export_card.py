@@ -99,10 +99,19 @@ def test_ours_are_replaced_and_other_scorings_stay(tmp_path):
     ("text", "said"),
     [
         ("---\nlicense: mit\n", "README.md: its metadata have no closing `---`; add that line"),
-        ("---\na: [\n---\n", "README.md: invalid YAML in its metadata: "),
-        ("---\n- a\n---\n", "README.md: repo card metadata block should be a dict"),
-        ("---\nmodel-index: mine\n---\n", "README.md: its model-index is not as the Hub expects"),
-        ("---\nmodel-index:\n- name: a\n---\n", "its model-index is not as the Hub expects"),
+        ("---\na: [\n---\n", "README.md: its metadata cannot be read: while parsing"),
+        (
+            "---\n- a\n---\n",
+            "README.md: its metadata cannot be read: repo card metadata block should be",
+        ),
+        (
+            "---\nmodel-index: mine\n---\n",
+            "its metadata cannot be read: Invalid `model_index` in metadata",
+        ),
+        (
+            "---\nmodel-index:\n- name: a\n---\n",
+            "its metadata cannot be read: Invalid `model_index` in metadata",
+        ),
     ],
 )
 def test_a_card_that_cannot_be_read_stays_as_it_is(run, tmp_path, text, said):
@@ -118,5 +127,7 @@ def test_a_missing_card_and_one_that_is_not_text(run, tmp_path):
         export_run(run, "model-index", card=tmp_path / "README.md")
     card = tmp_path / "README.md"
     card.write_bytes(b"\xff\xfe---")
-    with pytest.raises(PolyprobeError, match="cannot read .*README.md: 'utf-8' codec"):
+    with pytest.raises(
+        PolyprobeError, match="README.md: its metadata cannot be read: 'utf-8' codec"
+    ):
         export_run(run, "model-index", card=card)
