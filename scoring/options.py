@@ -171,7 +171,7 @@ class ScoringOptions(Options):
     )
     batch_tokens: int | None = _local(
         None,
-        "Token budget of a batch (default: by path and memory).",
+        "Token budget of a batch (default: by path).",
         minimum=1,
         maximum=MOST_TOKENS,
     )

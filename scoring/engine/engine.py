@@ -35,8 +35,6 @@ from .tree import MAX_NODES, Tree
 # Places whose logits exist at once: enough for a matrix product at full speed, and on a GPU, where
 # calls are slower than memory, a gigabyte of logits.
 PLACES, GPU_LOGITS = 128, 2**28
-ROWS, WIDTH = 16, 16  # of the batch that is measured
-SHARE = 0.5  # of the free memory: other tensors and batches of other shapes need room too
 MEMORY_REMEDY = "use a smaller model, --dtype bfloat16 or another --device"
 
 Read = TypeVar("Read")
@@ -56,7 +54,7 @@ HALF_PRECISION = 0.02
 # 2e-2 to 3), a causal encoder not at all.
 CAUSAL_BELOW, CAUSAL_AT = 1e-4, 1e-6
 SHORT, DEEP = 6, 64  # tokens of the beginnings of the probe
-SMALLEST = 64  # tokens of a crowd, and of a budget on a GPU
+SMALLEST = 64  # tokens of a crowd, and of its budget
 
 
 class BatchStates(NamedTuple):
@@ -85,16 +83,17 @@ class Engine:
         self.network = network = kind(model, pad, special)
         self.model_type = str(model.config.model_type)
         self.vocabulary = network.vocabulary
-        tokens = batch_tokens or Tree.tokens[network.device.type != "cpu"]
+        on_cpu = network.device.type == "cpu"
+        tokens = batch_tokens or Tree.tokens[not on_cpu]
         self._trial = trial = Trial(network, min(tokens, MAX_NODES))
         self.path = trial.fastest()
         self.product = network.kernels.product  # one of `PRODUCTS`
         window = find_window(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
-        gpu_places = 0 if network.device.type == "cpu" else GPU_LOGITS // network.vocabulary
+        gpu_places = 0 if on_cpu else GPU_LOGITS // network.vocabulary
         self._head_places = max(PLACES, gpu_places)
         # Halved whenever memory runs out
-        self.batch_tokens = batch_tokens or affordable_tokens(self.path)
+        self.batch_tokens = batch_tokens or self.path.tokens[not on_cpu]
 
     def fix_product(self, product: str) -> bool:
         """Replace the trial's choice; return False if it is not available or gives other scores."""
@@ -265,43 +264,6 @@ class Engine:
                 self._head_places = size // 2
                 continue
             start += size
-
-
-def affordable_tokens(path: ForwardPath) -> int:
-    """Return the path's own budget, halved until it fits into the free memory of a GPU."""
-    # One batch of random tokens is run and its memory is scaled up. On other devices nothing is
-    # measured: the engine halves the budget whenever memory runs out.
-    budget = path.tokens[path.network.device.type != "cpu"]
-    n_bytes, free = _measure(path)
-    if not n_bytes:
-        return budget
-    allowed = int(SHARE * free / n_bytes * ROWS * WIDTH)
-    while budget > max(allowed, SMALLEST):
-        budget //= 2
-    return budget
-
-
-@torch.inference_mode()
-def _measure(path: ForwardPath) -> tuple[int, int]:
-    """Measure the bytes that a batch takes and the bytes that are free, zeros without CUDA."""
-    device = path.network.device
-    if device.type != "cuda":
-        return 0, 0
-    # Inputs of random ids; behind a source two ids are enough.
-    generator = torch.Generator().manual_seed(20)
-    plan = Plan()
-    for row in torch.randint(path.network.vocabulary, (ROWS, WIDTH), generator=generator).tolist():
-        ids, source = path.network.example(tuple(row), tuple(row))
-        plan.read(Input(ids[:2] if source else ids, source), [1], (0,))
-    torch.cuda.reset_peak_memory_stats(device)
-    before = torch.cuda.memory_allocated(device)
-    with path.network.context():
-        states, _ = path.states(plan, list(plan.reads))
-        path.logits(states[:1])
-    n_bytes = torch.cuda.max_memory_allocated(device) - before
-    # torch keeps freed memory, which the driver counts as taken.
-    cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return n_bytes, torch.cuda.mem_get_info(device)[0] + cached
 
 
 # A class may accept a mask over a trie and ignore it, count positions in another way, or let

@@ -11,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polyprobe.schema.columns import SENTENCE_START
-from polyprobe.scoring.engine import engine
 from polyprobe.scoring.engine.engine import Trial, make_probe
 from polyprobe.scoring.engine.forward import (
     Full,
@@ -123,39 +122,6 @@ def test_a_falling_budget_holds_from_the_next_batch_on():
     rows = [Input((k, k, k)) for k in range(6)]
     batches = list(Gathered(Unrun()).batches(rows, lambda: next(budgets)))
     assert [len(batch) for batch in batches] == [3, 1, 1, 1]
-
-
-@pytest.mark.parametrize(
-    ("used", "free", "expected"),
-    [
-        (0, 10**9, 1024),  # not measured: the path's own
-        (10**6, 10**9, 1024),  # 128,000 tokens would fit
-        (10**8, 10**9, 1024),  # half of 10 × 256 tokens
-        (10**8, 3 * 10**8, 256),  # half of 3 × 256: 384, the power of two below
-        (10**9, 10**6, 64),  # never less
-    ],
-)
-def test_the_budget_is_what_memory_allows(used, free, expected, monkeypatch):
-    monkeypatch.setattr(engine, "_measure", lambda path: (used, free))
-    assert engine.affordable_tokens(Tree(Unrun())) == expected
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-@pytest.mark.parametrize("kind", ["llama", "bloom", "xlm-roberta", "t5"])
-def test_memory_is_measured_on_a_gpu(kind, scorers, monkeypatch):
-    """A batch with 200 MB more is measured as such."""
-    path = scorers(kind, device="cuda").engine.path
-    states = path.states
-
-    def greedy(*rest):
-        more = torch.ones(50 * 2**20, device="cuda")
-        return states(*rest), more
-
-    monkeypatch.setattr(path, "states", lambda *rest: greedy(*rest)[0])
-    used, free = engine._measure(path)
-    assert 190 * 2**20 <= used < 300 * 2**20
-    assert free > 2**20
 
 
 @pytest.mark.parametrize("kind", ["llama", "bloom", "xlm-roberta", "t5"])
