@@ -213,8 +213,8 @@ def choose_cases(table: pa.Table, rows: Rows, scorer: Any, options: EditOptions)
         target = wrong[hash_text(fact) % len(wrong)]
         order = shuffle_items(of_relations[row["relation"]], fact)
         firsts = (numbers[name][0] for name in order if name != fact)
-        near = (k for k in firsts if _name_right(rows[k]) != row["candidates"][target])
-        cases.append(EditCase(first, target, [*islice(near, options.neighbours)], rest))
+        neighbours = (k for k in firsts if _name_right(rows[k]) != row["candidates"][target])
+        cases.append(EditCase(first, target, [*islice(neighbours, options.neighbours)], rest))
     pairs = [[_name_right(rows[x.row]), rows[x.row]["candidates"][x.target]] for x in cases]
     scores = scorer.score([rows[case.row]["prompt"] for case in cases], pairs)
     right = [

@@ -376,8 +376,8 @@ def _fold_letters(text: str) -> str:
 def _bound(name: str) -> str:
     """Return the pattern of a name; one in Katakana is a whole run of it: タイ is not タイムズ."""
     ends = ((x for x in RUNS if re.match(f"[{x}]", y)) for y in (name[0], name[-1]))
-    before, behind = (next((f"[{x}]" for x in of), "(?!)") for of in ends)
-    return f"(?<!{before}){re.escape(name)}(?!{behind})"
+    prefix, suffix = (next((f"[{x}]" for x in of), "(?!)") for of in ends)
+    return f"(?<!{prefix}){re.escape(name)}(?!{suffix})"
 
 
 def _compare_runs(run: Sequence[Word], entry: _Entry) -> float:

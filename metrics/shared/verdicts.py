@@ -281,8 +281,8 @@ def split_sentences(text: str) -> Iterable[str]:
     """Yield the sentences of a text: its lines, cut behind final marks."""
     start = 0
     for match in SENTENCE.finditer(text):
-        near = max(start, match.start() - 6)
-        if "\n" in match[0] or not INSIDE.search(text, near, match.start()):
+        word = max(start, match.start() - 6)
+        if "\n" in match[0] or not INSIDE.search(text, word, match.start()):
             yield text[start : match.start()]
             start = match.end()
     yield text[start:]

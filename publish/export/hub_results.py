@@ -71,8 +71,8 @@ def merge_model_index(exported: Exported, card: Path) -> Path:
     if content.text.lstrip().startswith("---\n"):
         raise PolyprobeError(f"{card}: its metadata have no closing `---`; add that line")
     data = content.data
-    others = [x for x in data.eval_results or () if not _is_replaced(x, exported)]
-    data.eval_results = [*others, *list_results(exported)]
+    foreign = [x for x in data.eval_results or () if not _is_replaced(x, exported)]
+    data.eval_results = [*foreign, *list_results(exported)]
     data.model_name = data.model_name or exported.settings.model_name
     write_whole(card, content.save, "the card is unchanged")
     return card
