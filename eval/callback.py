@@ -32,7 +32,6 @@ from polyprobe.eval.evaluate import allows_donors
 from polyprobe.eval.options import CallbackOptions
 from polyprobe.eval.questions import annotate
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
-from polyprobe.eval.work.score_store import QueryScores, split_scores
 from polyprobe.eval.work.workers import Task, score_here
 from polyprobe.metrics.joint.significance import withhold
 from polyprobe.metrics.shared.intervals import estimate_figure
@@ -43,6 +42,7 @@ from polyprobe.schema.run.rows import find_rows
 from polyprobe.scoring.load import engage_object
 from polyprobe.scoring.model_objects import unwrap_model
 from polyprobe.scoring.options import ScorerOptions, ScoringOptions
+from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.scoring.scorers import Scorer
 from polyprobe.scoring.weights.quantized import keep_unpacked
 from polyprobe.system.messages import PolyprobeError, naming_language
@@ -207,7 +207,7 @@ class ConsistencyCallback(TrainerCallback):
                 self._scorer = self._make(model)
             for task, scored in score_here(self._scorer, self._tasks, lambda *_: None):
                 queries = zip(task.prompts, map(tuple, task.candidates), strict=True)
-                scores.update(zip(queries, split_scores(scored), strict=True))
+                scores.update(zip(queries, scored, strict=True))
         return {
             language: as_scores(table, [scores[query] for query in self._queries[language]])
             for language, table in self._tables.items()
@@ -228,7 +228,7 @@ def _check_tasks(scorer: Scorer, tasks: list[Task]) -> None:
     for task in tasks:
         with naming_language(task.language):
             prepared = scorer.prepare(task.prompts, task.candidates)
-        unknown[task.language] += len(prepared.unknown)
+        unknown[task.language] += sum(map(len, prepared.unknown))
     for language in +unknown:
         warnings.warn(
             f"language '{language}': {unknown[language]} candidates are nothing but unknown tokens "

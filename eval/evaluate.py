@@ -23,6 +23,7 @@ from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import check_object, name_of
 from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, ScorerOptions, is_name
+from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.scoring.scorers.part import Shots
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.files import hash_json, locked
@@ -42,7 +43,7 @@ from .work.fill import (
     plan_work,
 )
 from .work.predictions import fill_predictions
-from .work.score_store import OWN_STORE, QueryScores, open_store
+from .work.score_store import OWN_STORE, open_store
 from .work.workers.ray_cluster import Crew, check_workers
 
 # Writes the scores or predictions of a run's missing languages, given their rows.

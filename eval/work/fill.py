@@ -20,12 +20,13 @@ from polyprobe.schema.run.protocol import NO_CANDIDATES
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, ModelSource, load
 from polyprobe.scoring.options import ANSWER, SUMS, ScorerOptions
+from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.devices import choose_device
 from polyprobe.system.files import is_hash
 from polyprobe.system.messages import DESCRIPTION, Console, PolyprobeError
 
-from .score_store import QueryScores, ScoreStore, open_store, split_scores
+from .score_store import ScoreStore, open_store
 from .workers import Report, Results, Task, ray_cluster, score_here
 from .workers.ray_cluster import LOCAL, Crew
 
@@ -83,7 +84,7 @@ def fill_scores(
         write_ready()
         with closing(workers(work.tasks, bars.report)) as finished:
             for task, scored in finished:
-                store.add(task.prompts, task.candidates, split_scores(scored))
+                store.add(task.prompts, task.candidates, scored)
                 n_left[task.language] -= 1
                 write_ready()
 
@@ -243,7 +244,7 @@ def check_same_model(
     table = texts[first].take([rows[k] for k in places])
     prompts, candidates = zip(*queries_of(table), strict=True)
     scored = scorer.score_counted(prompts, candidates)
-    now = as_scores(table, split_scores(scored))["scores"].to_pylist()
+    now = as_scores(table, scored)["scores"].to_pylist()
     table_of_run = run.read(first).take(places)
     before, tokens = table_of_run["scores"].to_pylist(), table_of_run["n_tokens"].to_pylist()
     summed = scorer.scoring in SUMS

@@ -7,17 +7,15 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.settings import Settings
+from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.system.download import ELSEWHERE, MOMENTS, ContentStore, cache_folder
 from polyprobe.system.messages import PolyprobeError
-
-if TYPE_CHECKING:  # imports torch, which `polyprobe cache` does not need
-    from polyprobe.scoring.scorers import Scored
 
 REMEDY = f"{ELSEWHERE}, or run without the score store (--no-cache)"
 FILE = re.compile(r"[0-9a-f]{16}\.sqlite")
@@ -27,28 +25,6 @@ EFFECTS = 2**24  # more than the candidates of any query
 _Rows = Sequence[Sequence[str]]  # of candidates
 # Paths and damaged texts may contain lone surrogates; each must remain distinct.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
-
-
-class QueryScores(NamedTuple):
-    """The stored scores of one query."""
-
-    scores: list[float]  # float32 values, in candidate order
-    n_tokens: list[int]  # the number of tokens that each score was computed from
-    unknown: list[int]  # indices of the candidates that consist of unknown tokens only
-    # Float32 effects of the positions, one for each candidate, or none; see `Scored`
-    effects: tuple[float, ...] = ()
-    text: str | None = None  # a free answer
-
-
-def split_scores(scored: "Scored") -> list[QueryScores]:
-    """Return scores by query, as they are stored."""
-    unknown: list[list[int]] = [[] for _ in scored.scores]
-    for query, candidate in scored.unknown:
-        unknown[query].append(candidate)
-    effects = [tuple(row) for row in scored.effects or [()] * len(scored.scores)]
-    texts: Sequence[str | None] = scored.texts or [None] * len(scored.scores)
-    rows = zip(scored.scores, scored.n_tokens, unknown, effects, texts, strict=True)
-    return [QueryScores(*row) for row in rows]
 
 
 # Several processes may read and add at once. A row that this process has read or added is served

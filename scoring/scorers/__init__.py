@@ -6,7 +6,7 @@ from polyprobe.scoring.options import SCORING_NAMES
 
 from .causal import CAUSAL
 from .masked import MASKED, MaskedScorer
-from .scorer import Family, Scored, Scorer
+from .scorer import Family, Scorer
 from .seq2seq import SEQ2SEQ
 
 # In this order: a configuration without class names is of the first family with its model type.
@@ -18,4 +18,4 @@ SCORINGS: dict[str, dict[str, Callable[..., Scorer]]] = {
     for scoring in SCORING_NAMES
 }
 
-__all__ = ["CAUSAL", "FAMILIES", "SCORINGS", "Family", "MaskedScorer", "Scored", "Scorer"]
+__all__ = ["CAUSAL", "FAMILIES", "SCORINGS", "Family", "MaskedScorer", "Scorer"]

@@ -12,12 +12,13 @@ from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.chat import Chat
 from polyprobe.scoring.engine import Input, Plan, Progress
 from polyprobe.scoring.options import ANSWER_TOKENS
+from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.scoring.served.server import Form
 from polyprobe.system.messages import PolyprobeError
 
 from .part import FirstPieceScorer, ServedScorer, cut_question
-from .scorer import Prepared, Queries, Scored, join_context
+from .scorer import Prepared, Queries, join_context
 
 LINE = "\n"  # ends the answer to a question that is no message of a chat
 
@@ -66,14 +67,15 @@ class AnswerScorer(FirstPieceScorer):
         """Plan one input for each question, whose end is read."""
         return [[plan.read(row, [at], (0,))] for row, at in self.places(queries.prompts)]
 
-    def score_prepared(self, prepared: Prepared, progress: Progress | None = None) -> Scored:
+    def score_prepared(
+        self, prepared: Prepared, progress: Progress | None = None
+    ) -> list[QueryScores]:
         """Write the answers; their scores are 0."""
         report, inputs = progress or (lambda done, total: None), [*prepared.plan.reads]
         texts = self.write(inputs, report)
         numbers = {n: texts[x] for x, reads in prepared.plan.reads.items() for n in reads.numbers}
         answers = [numbers[row[0].start] for row in prepared.numbers]
-        zeros = [[0.0] for _ in answers]
-        return Scored(zeros, [[0] for _ in answers], [], texts=answers)
+        return [QueryScores([0.0], [0], [], text=answer) for answer in answers]
 
     def write(self, inputs: Sequence[Input], progress: Progress) -> dict[Input, str]:
         """Return the text behind each input."""

@@ -15,10 +15,11 @@ from polyprobe.schema.run.protocol import BLANK
 from polyprobe.scoring.engine import Ids, Input, Plan, Progress
 from polyprobe.scoring.engine.tokens import list_ids
 from polyprobe.scoring.options import LETTERS
+from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.system.files import hash_text
 from polyprobe.system.messages import PolyprobeError
 
-from .scorer import BOUNDARY, Prepared, Queries, Scored, Scorer, join_context, list_queries
+from .scorer import BOUNDARY, Prepared, Queries, Scorer, join_context, list_queries
 
 # The divisor of the sum, given the candidate and its number of tokens.
 LENGTHS: dict[str, Callable[[str, int], int]] = {
@@ -133,7 +134,9 @@ class SettlingScorer(FirstPieceScorer, Scorer):
         """Return whether a token says nothing: the text that it decodes to is special or blank."""
         raise NotImplementedError
 
-    def score_prepared(self, prepared: Prepared, progress: Progress | None = None) -> Scored:
+    def score_prepared(
+        self, prepared: Prepared, progress: Progress | None = None
+    ) -> list[QueryScores]:
         """Find where each input is read, and run the model there."""
         ends = {row: row for row in prepared.plan.reads}
         open_ = list(ends)
@@ -209,11 +212,11 @@ class LettersScorer(FirstPieceScorer):
 
     def combine_query(
         self, values: Sequence[np.ndarray], candidates: Sequence[str]
-    ) -> tuple[list[float], list[float]]:
+    ) -> tuple[list[float], tuple[float, ...]]:
         """Return the candidates' scores and the effects of the positions, see `separate`."""
         shifts = choose_shifts(len(candidates), self.permutations)
         scores, effects = separate(np.stack(values), shifts)
-        return scores.tolist(), effects.tolist()
+        return scores.tolist(), tuple(effects.tolist())
 
     def _read_letters(self, n: int) -> list[int]:
         if self.tokenizer is None:

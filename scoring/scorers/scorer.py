@@ -16,6 +16,7 @@ from polyprobe.schema.columns import SENTENCE_START, SLOT
 from polyprobe.scoring.chat import Chat
 from polyprobe.scoring.engine import Engine, Ids, Network, Plan, Progress
 from polyprobe.scoring.engine.tokens import list_ids
+from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.system.devices import without_collector
 from polyprobe.system.messages import PolyprobeError, quote
@@ -116,32 +117,13 @@ def find_unknown(pieces: Mapping[str, Ids], tokenizer: Any) -> set[str]:
     return {candidate for candidate, rest in names.items() if {*rest} <= {BOUNDARY}}
 
 
-class Scored(NamedTuple):
-    """Scores of a list of queries, in candidate order.
-
-    Attributes:
-        scores: the score of each candidate by the protocol (see `Scorer.scoring`).
-        n_tokens: the number of tokens of each score that were read.
-        unknown: (query, candidate) of every candidate that consists of unknown tokens.
-        effects: the effects of the positions of each query's options, see `letters.separate`; empty
-            for scorings without options.
-        texts: the free answer of each query; empty for other scorings.
-    """
-
-    scores: list[list[float]]
-    n_tokens: list[list[int]]
-    unknown: list[tuple[int, int]]
-    effects: Sequence[Sequence[float]] = ()
-    texts: Sequence[str] = ()
-
-
 class Prepared(NamedTuple):
     """Queries as token ids: everything that can be done without the model."""
 
     plan: Plan
     numbers: list[list[range]]  # for each candidate of each query the numbers of its reads
     candidates: Sequence[Sequence[str]]
-    unknown: list[tuple[int, int]]  # see `Scored`
+    unknown: list[list[int]]  # for each query, see `QueryScores`
 
 
 class Scorer(ABC):
@@ -196,12 +178,14 @@ class Scorer(ABC):
                 tokens, a sentence that is longer than the model's limit.
         """
         scored = self.score_counted(prompts, candidates)
-        if scored.unknown:
-            warnings.warn(f"{len(scored.unknown)} candidates are unknown tokens only", stacklevel=2)
-        return scored.scores
+        if n_unknown := sum(len(row.unknown) for row in scored):
+            warnings.warn(f"{n_unknown} candidates are unknown tokens only", stacklevel=2)
+        return [row.scores for row in scored]
 
-    def score_counted(self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> Scored:
-        """Return scores with token counts."""
+    def score_counted(
+        self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]
+    ) -> list[QueryScores]:
+        """Return the scores of each prompt with token counts."""
         return self.score_prepared(self.prepare(prompts, candidates))
 
     @without_collector()
@@ -214,26 +198,25 @@ class Scorer(ABC):
         if self.tokenizer is not None:  # a chat server has its own
             self.check_inputs(plan)
         lost = find_unknown(queries.pieces, self.tokenizer)
-        rows = enumerate(candidates) if lost else ()
-        unknown = [(q, k) for q, row in rows for k, c in enumerate(row) if c in lost]
+        unknown = [[k for k, c in enumerate(row) if c in lost] for row in candidates]
         return Prepared(plan, numbers, candidates, unknown)
 
-    def score_prepared(self, prepared: Prepared, progress: Progress | None = None) -> Scored:
+    def score_prepared(
+        self, prepared: Prepared, progress: Progress | None = None
+    ) -> list[QueryScores]:
         """Run the model; progress is called with (inputs done, inputs)."""
         report = progress or (lambda done, total: None)
         values = self.engine.run(prepared.plan, self.values, report)
         self.check_numbers(values)
-        # The numbers of a candidate are a range, so its values are a view and not a copy.
-        combined = [
-            self.combine_query([values[n.start : n.stop : n.step] for n in numbers], candidates)
-            for numbers, candidates in zip(prepared.numbers, prepared.candidates, strict=True)
-        ]
-        n_tokens = [[len(n) for n in row] for row in prepared.numbers]
-        if not self.engine.exact:
-            finite = np.isfinite(values)
-            n_tokens = [[int(finite[[*n]].sum()) for n in row] for row in prepared.numbers]
-        scores, effects = [row[0] for row in combined], [row[1] for row in combined]
-        return Scored(scores, n_tokens, prepared.unknown, effects)
+        scored = []
+        rows = zip(prepared.numbers, prepared.candidates, prepared.unknown, strict=True)
+        for numbers, candidates, unknown in rows:
+            # The numbers of a candidate are a range, so its values are a view and not a copy.
+            parts = [values[n.start : n.stop : n.step] for n in numbers]
+            scores, effects = self.combine_query(parts, candidates)
+            n_tokens = [int(np.count_nonzero(np.isfinite(part))) for part in parts]
+            scored.append(QueryScores(scores, n_tokens, unknown, effects))
+        return scored
 
     @abstractmethod
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
@@ -250,9 +233,9 @@ class Scorer(ABC):
 
     def combine_query(
         self, values: Sequence[np.ndarray], candidates: Sequence[str]
-    ) -> tuple[list[float], list[float]]:
+    ) -> tuple[list[float], tuple[float, ...]]:
         """Return a query's scores from the values of each candidate's reads, and `effects`."""
-        return [self.combine(v, c) for v, c in zip(values, candidates, strict=True)], []
+        return [self.combine(v, c) for v, c in zip(values, candidates, strict=True)], ()
 
     def combine(self, values: np.ndarray, candidate: str) -> float:
         """Return a candidate's score, here the mean of the values of its reads."""

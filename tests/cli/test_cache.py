@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from polyprobe.cli import main
-from polyprobe.eval.work.score_store import QueryScores, ScoreStore
+from polyprobe.eval.work.score_store import ScoreStore
+from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.system.download import ContentStore
 
 GPT2 = {

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.options import EvaluationOptions
-from polyprobe.eval.work.score_store import split_scores
+from polyprobe.eval.work.score_store import ScoreStore
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import ANSWERS, Run
 from polyprobe.schema.run.protocol import as_asked
@@ -67,17 +67,17 @@ def test_each_answer_is_written_with_its_prompt_and_verdict(done):
 
 
 def test_an_interrupted_run_is_resumed(done, tmp_path, monkeypatch):
-    calls = []
+    calls, add = [], ScoreStore.add
 
-    def split(scored):
-        calls.append(scored)
+    def add_first(*arguments):
+        calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return split_scores(scored)
+        add(*arguments)
 
     asked = ASKED | {"output": tmp_path / "run"}
     with monkeypatch.context() as patch:
-        patch.setattr("polyprobe.eval.work.fill.split_scores", split)
+        patch.setattr(ScoreStore, "add", add_first)
         with pytest.raises(KeyboardInterrupt):
             evaluate_model("geolm", "geofacts", languages="en,ka", **asked)
     for change in ({"shots": 1}, {"answer_tokens": 9}, {"scoring": "object"}):

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.options import EvaluationOptions
-from polyprobe.eval.work.score_store import split_scores
+from polyprobe.eval.work.score_store import ScoreStore
 from polyprobe.schema.columns import SENTENCE_START, to_table
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
@@ -213,16 +213,16 @@ def test_a_run_scores_other_facts_behind_the_examples(done):
 
 
 def test_an_interrupted_run_is_resumed_with_the_same_examples(done, tmp_path, monkeypatch):
-    calls = []
+    calls, add = [], ScoreStore.add
 
-    def split(scored):
-        calls.append(scored)
+    def add_first(*arguments):
+        calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return split_scores(scored)
+        add(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr("polyprobe.eval.work.fill.split_scores", split)
+        patch.setattr(ScoreStore, "add", add_first)
         with pytest.raises(KeyboardInterrupt):
             evaluate_model("geolm", "geofacts", output=tmp_path / "run", languages="en,ka", **ASKED)
     for shots in (0, 1):

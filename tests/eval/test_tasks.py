@@ -8,10 +8,10 @@ import pytest
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.work import fill
 from polyprobe.eval.work.fill import PROMPT_START, make_tasks, queries_of
-from polyprobe.eval.work.score_store import QueryScores, ScoreStore, list_stores, split_scores
+from polyprobe.eval.work.score_store import ScoreStore, list_stores
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.run.folder import Run
-from polyprobe.scoring.scorers import Scored, Scorer
+from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.files import locked
 from polyprobe.system.messages import PolyprobeError
 from tests.eval.tasks import needs_ray
@@ -77,14 +77,6 @@ def test_what_is_known_leaves_the_other_tasks_as_they_were(small):
 def test_a_query_of_two_languages_is_scored_in_the_first(small):
     asked = {"en": [query("a"), query("b")], "ru": [query("b"), query("c")]}
     assert prompts(make_tasks(asked, set())) == [(0, "en", ["a", "b"]), (1, "ru", ["c"])]
-
-
-def test_what_is_unknown_is_kept_with_its_query():
-    scored = Scored([[1.0, 2.0], [3.0]], [[1, 1], [2]], [(0, 1), (1, 0)])
-    assert split_scores(scored) == [
-        QueryScores([1.0, 2.0], [1, 1], [1]),
-        QueryScores([3.0], [2], [0]),
-    ]
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import numpy as np
 
-from polyprobe.eval.work.score_store import QueryScores
+from polyprobe.scoring.query_scores import QueryScores
 
 IDENTITY = {
     "model": "owner/model",

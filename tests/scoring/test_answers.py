@@ -32,8 +32,8 @@ def scorers(tmp_path_factory):
 
 def ask(scorer, prompts):
     scored = scorer.score_counted(prompts, [["___"]] * len(prompts))
-    assert scored.scores == [[0.0]] * len(prompts)
-    return [*scored.texts]
+    assert [row.scores for row in scored] == [[0.0]] * len(prompts)
+    return [row.text for row in scored]
 
 
 @torch.inference_mode()

@@ -70,8 +70,9 @@ def test_a_divided_model_writes_answers(small_memory, tmp_path):
     save_shards("llama", tmp_path)
     options = {"scoring": "answer", "answer_tokens": 4}
     scorers = [load_scorer(str(tmp_path), **options, device_map=name) for name in (None, "auto")]
-    texts = [x.score_counted(["Paris is [Y]"], [["___"]]).texts for x in scorers]
-    assert texts[0] == texts[1]
+    scored = [x.score_counted(["Paris is [Y]"], [["___"]]) for x in scorers]
+    assert scored[0] == scored[1]
+    assert scored[0][0].text is not None
 
 
 def test_a_divided_model_object(tmp_path):

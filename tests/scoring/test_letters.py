@@ -69,12 +69,12 @@ def test_scores_are_means_over_all_orders_of_plain_forwards(kind, folders):
     for k, (prompt, candidates) in enumerate(queries):
         n = len(candidates)
         table = by_hand(scorer, kind, prompt, candidates, range(n))
-        assert scored.scores[k] == pytest.approx(table.mean(axis=1), abs=1e-4), prompt
+        assert scored[k].scores == pytest.approx(table.mean(axis=1), abs=1e-4), prompt
         places = [[table[p - s, s] for s in range(n)] for p in range(n)]
         effects = [sum(row) / n - table.mean() for row in places] if n > 1 else []
-        assert scored.effects[k] == pytest.approx(effects, abs=1e-4)
-        assert scored.n_tokens[k] == [n] * n
-    assert len({round(x, 4) for row in scored.scores for x in row}) > 10
+        assert scored[k].effects == pytest.approx(effects, abs=1e-4)
+        assert scored[k].n_tokens == [n] * n
+    assert len({round(x, 4) for row in scored for x in row.scores}) > 10
 
 
 def test_fewer_orders_are_least_squares_and_one_is_left_as_read(folders):
@@ -82,16 +82,16 @@ def test_fewer_orders_are_least_squares_and_one_is_left_as_read(folders):
     for k in (1, 2, 3, 4, 5, 9):
         scorer = load_scorer(folders("llama"), scoring="letters", permutations=k)
         assert scorer.scoring == f"letters-k{k}"
-        scored = scorer.score_counted([prompt], [candidates])
+        [scored] = scorer.score_counted([prompt], [candidates])
         shifts = choose_shifts(5, k)
         table = by_hand(scorer, "llama", prompt, candidates, shifts)
         if k == 1:
             want, effects = table[:, 0], []
         else:
             want, effects = solve(table, shifts)
-        assert scored.scores[0] == pytest.approx(want, abs=1e-4)
-        assert scored.effects[0] == pytest.approx(effects, abs=1e-4)
-        assert scored.n_tokens == [[min(k, 5)] * 5]
+        assert scored.scores == pytest.approx(want, abs=1e-4)
+        assert scored.effects == pytest.approx(effects, abs=1e-4)
+        assert scored.n_tokens == [min(k, 5)] * 5
 
 
 @pytest.mark.parametrize("n", range(2, 27))

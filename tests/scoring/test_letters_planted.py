@@ -12,7 +12,6 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.units import Units
 from polyprobe.eval import load_scorer
 from polyprobe.eval.work.fill import as_scores
-from polyprobe.eval.work.score_store import split_scores
 
 N, SIZE = 60, 5
 NAMES = ["Paris", "Rome", "Berlin", "Madrid", "Athens"]
@@ -64,7 +63,7 @@ class Planted:
             "relation": ["P1"] * N,
             "answers": pa.array([[k] for k in answers], pa.list_(pa.int32())),
         }
-        table = as_scores(pa.table(rows), split_scores(scored))
+        table = as_scores(pa.table(rows), scored)
         facts = ScoredFacts({"en": table}, scoring="letters")
         return summarize_facts(facts, Units(200, seed))
 

@@ -86,13 +86,12 @@ def test_scores_are_those_of_the_definition(kind, scoring, loaded):
     scripts = SCRIPTS if kind in ("bert", "xlm-roberta") else SCRIPTS[:3]
     asked = [(prompt, candidates[:2]) for prompts, candidates in scripts for prompt in prompts]
     scored = scorer.score_counted(*zip(*asked, strict=True))
-    rows = zip(asked, scored.scores, scored.n_tokens, strict=True)
-    for (prompt, candidates), scores, counts in rows:
+    for (prompt, candidates), row in zip(asked, scored, strict=True):
         whole = scoring == "pll-word-l2r"
         wanted = [brute_force(model, tokenizer, prompt, c, whole) for c in candidates]
-        assert scores == pytest.approx([score for score, _ in wanted], abs=1e-4), prompt
-        assert counts == [n for _, n in wanted]
-    assert len({round(x, 3) for row in scored.scores for x in row}) > len(asked)
+        assert row.scores == pytest.approx([score for score, _ in wanted], abs=1e-4), prompt
+        assert row.n_tokens == [n for _, n in wanted]
+    assert len({round(x, 3) for row in scored for x in row.scores}) > len(asked)
 
 
 def read_plan(scorer, prompt, candidates):
@@ -118,9 +117,9 @@ def test_equal_inputs_of_several_candidates_run_once(trondheim):
 
 
 def test_an_unknown_token_is_a_token_as_any_other(trondheim):
-    scored = PllScorer(*trondheim).score_counted(["Rome lies near [Y]."], [["Rome", "Ur"]])
-    assert scored.n_tokens == [[5, 5]]
-    assert scored.unknown == [(0, 1)]
+    [scored] = PllScorer(*trondheim).score_counted(["Rome lies near [Y]."], [["Rome", "Ur"]])
+    assert scored.n_tokens == [5, 5]
+    assert scored.unknown == [1]
 
 
 def sentence_piece(split):

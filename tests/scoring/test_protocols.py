@@ -42,10 +42,8 @@ def test_the_sum_is_divided_by_the_object_s_length(kind, scoring, length, scorer
     sums = scorers(kind, "object").score_counted(prompts, candidates)
     scorer = scorers(kind, scoring)
     assert scorer.scoring == scoring
-    for row, total, counts in zip(
-        scorer.score(prompts, candidates), sums.scores, sums.n_tokens, strict=True
-    ):
-        pairs = zip(total, candidates[0], counts, strict=True)
+    for row, total in zip(scorer.score(prompts, candidates), sums, strict=True):
+        pairs = zip(total.scores, candidates[0], total.n_tokens, strict=True)
         assert row == pytest.approx([x / length(c, n) for x, c, n in pairs], rel=1e-6)
 
 
@@ -74,7 +72,7 @@ def test_equal_first_pieces_tie_to_the_last_bit(kind, scorers):
     fillers = ["Rome", "Berlin", "Paris is"]
     prompts = ["The capital of France is [Y].", "La capitale est [Y] ici"]
     scored = scorer.score_counted(prompts, [["Paris", *fillers, "Paris"]] * 2)
-    for prompt, row, counts in zip(prompts, scored.scores, scored.n_tokens, strict=True):
+    for prompt, (row, counts, *_) in zip(prompts, scored, strict=True):
         firsts = [plain.first_piece(scorer.tokenizer, prompt, c) for c in ["Paris", *fillers]]
         assert firsts[0] == firsts[3] != firsts[2]
         assert row[0] == row[3] == row[4] != row[2]
@@ -183,8 +181,8 @@ def test_as_released_the_candidate_is_never_joined_to_the_prompt(scorers):
     prompt = "The capital of France is [Y]."
     assert tokenizer.tokenize("France is Paris")[-1] == "ĠParis"
     assert tokenizer.tokenize("France is ")[-1] == "Ġ"
-    counted = scorer.score_counted([prompt], [["Paris", "東京"]])
-    assert counted.n_tokens == [[len(tokenizer.tokenize(c)) for c in ("Paris", "東京")]]
+    [counted] = scorer.score_counted([prompt], [["Paris", "東京"]])
+    assert counted.n_tokens == [len(tokenizer.tokenize(c)) for c in ("Paris", "東京")]
     assert scorer.prefixes(["France is "])[0][-1] == tokenizer.convert_tokens_to_ids("Ġ")
 
 
@@ -270,15 +268,15 @@ def test_one_input_a_prompt_and_length_and_one_place_a_mask(scoring, scorers, mo
         "values",
         lambda self, logits, *which: places.append(len(logits)) or take(self, logits, *which),
     )
-    scored = scorer.score_counted(["The capital is [Y]."], [names])
-    assert scored.n_tokens == [counts]
+    [scored] = scorer.score_counted(["The capital is [Y]."], [names])
+    assert scored.n_tokens == counts
     assert len(inputs) == len(set(counts)) < 15
     assert sum(places) == sum(set(counts)) < sum(counts) / 20
     for k in (0, 85, 399):
         want = PLAIN[scoring, "masked"](
             scorer.model, scorer.tokenizer, "The capital is [Y].", names[k]
         )
-        assert scored.scores[0][k] == pytest.approx(want, abs=1e-4)
+        assert scored.scores[k] == pytest.approx(want, abs=1e-4)
 
 
 @pytest.mark.parametrize("scoring", ["object", "contrastive"])

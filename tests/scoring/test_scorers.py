@@ -26,7 +26,8 @@ def test_boundary_piece_is_dropped_behind_a_letter_only(scorers):
     assert lone, "no candidate here starts with a lone boundary piece: the test would show nothing"
     n = len(scorer.tokenizer.tokenize(lone[0]))
     for prompt, expected in (("首都是[Y]。", n - 1), ("[Y]是首都。", n), ("首都是 [Y]。", n)):
-        assert scorer.score_counted([prompt], [lone[:1]]).n_tokens == [[expected]], prompt
+        [scored] = scorer.score_counted([prompt], [lone[:1]])
+        assert scored.n_tokens == [expected], prompt
 
 
 def test_unknown_tokens_warn_and_go_on(scorers):
@@ -34,7 +35,9 @@ def test_unknown_tokens_warn_and_go_on(scorers):
     with pytest.warns(UserWarning, match="1 candidates are unknown"):
         [row] = scorer.score(["The capital is [Y]."], [["Paris", "𒀀𒀁"]])
     assert len(row) == 2
-    assert scorer.score_counted(["The capital is [Y]."], [["Paris", "𒀀𒀁"]]).unknown == [(0, 1)]
+    lists = [["Paris", "𒀀𒀁"], ["𒀀𒀁", "Paris"], ["Paris"]]
+    scored = scorer.score_counted(["The capital is [Y]."] * 3, lists)
+    assert [row.unknown for row in scored] == [[1], [0], []]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from polyprobe.scoring.scorers import Scored, Scorer
+from polyprobe.scoring.query_scores import QueryScores
+from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.messages import naming_language
 
 
@@ -22,7 +23,7 @@ class Task(NamedTuple):
 # Called with a task, the number of its inputs that are done, and the number of its inputs. Workers
 # elsewhere report a task once, when it is done, and count its prompts.
 Report = Callable[[Task, int, int], None]
-Results = Generator[tuple[Task, Scored]]  # each task with its scores
+Results = Generator[tuple[Task, list[QueryScores]]]  # each task with the scores of its queries
 
 
 def score_here(scorer: Scorer, tasks: Iterable[Task], report: Report) -> Results:

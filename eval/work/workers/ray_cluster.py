@@ -18,7 +18,7 @@ import torch
 from polyprobe.eval.options import EvaluationOptions
 from polyprobe.schema.run.settings import versions
 from polyprobe.scoring.load import Loaded, ModelSource
-from polyprobe.scoring.scorers import Scored
+from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.system.devices import choose_device
 from polyprobe.system.messages import PolyprobeError, naming_language, one_line, require
 
@@ -208,7 +208,7 @@ class RayWorker:
         """Return what `Loaded.describe` says of the model."""
         return self._load(source).describe()
 
-    def score(self, source: ModelSource, task: Task) -> tuple[Task, Scored]:
+    def score(self, source: ModelSource, task: Task) -> tuple[Task, list[QueryScores]]:
         """Return a task, since Ray's pool forgets it, and its scores."""
         scorer = self._load(source).scorer
         scorer.engine.shares = True  # nothing else has the model

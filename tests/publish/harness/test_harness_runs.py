@@ -74,7 +74,7 @@ def score(model: Path, own: list[dict], **options) -> tuple[list[np.ndarray], li
     scorer = load_scorer(str(model), device="cpu", **options)
     asked = ([row[name] for row in own] for name in ("prompt", "candidates"))
     scored = scorer.score_counted(*asked)
-    return list(map(np.array, scored.scores)), list(map(np.array, scored.n_tokens))
+    return [np.array(x.scores) for x in scored], [np.array(x.n_tokens) for x in scored]
 
 
 def credit(scores: list[np.ndarray], own: list[dict]) -> list[float]:

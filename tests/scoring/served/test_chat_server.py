@@ -66,10 +66,10 @@ def score_here(prompt, candidates, front):
 def test_a_chat_server_gives_the_letters_of_the_model(options, front):
     with serve_chat() as server:
         scored = load_chat(server, **options).score_counted(PROMPTS, CANDIDATES)
-    assert [*map(len, scored.n_tokens)] == [3, 4, 3]
-    assert all(n == len(row) for row in scored.n_tokens for n in row)  # every letter was shown
-    for prompt, candidates, found in zip(PROMPTS, CANDIDATES, scored.scores, strict=True):
-        assert np.abs(found - score_here(prompt, candidates, front)).max() < 2e-5
+    # Every letter was shown
+    assert [row.n_tokens for row in scored] == [[3] * 3, [4] * 4, [3] * 3]
+    for prompt, candidates, found in zip(PROMPTS, CANDIDATES, scored, strict=True):
+        assert np.abs(found.scores - score_here(prompt, candidates, front)).max() < 2e-5
 
 
 def test_spellings_of_a_letter_are_added_and_lower_case_is_a_word():
@@ -174,8 +174,8 @@ def test_answers_without_values_in_a_run_are_prompts_without_letters():
         scorer = load_chat(server)
         server.lies.add("silent rows")  # those of the first prompt
         scored = scorer.score_counted(PROMPTS, CANDIDATES)
-        assert scored.n_tokens == [[0] * 3, [4] * 4, [3] * 3]
-        assert len({*scored.scores[0]}) == 1
+        assert [row.n_tokens for row in scored] == [[0] * 3, [4] * 4, [3] * 3]
+        assert len({*scored[0].scores}) == 1
         with pytest.raises(PolyprobeError, match=r"\d+ of 40 prompts have no letter among their"):
             scorer.score([f"{k}. {PROMPTS[0]}" for k in range(10)], CANDIDATES[:1] * 10)
 

@@ -59,9 +59,9 @@ def check(scorer, read, languages, close):
     for language in languages:
         prompts, lists = list_rows(language, 3)
         scored = scorer.score_counted(prompts, lists)
-        assert scored.n_tokens == [[len(row)] * len(row) for row in lists]
-        for prompt, row, ours in zip(prompts, lists, scored.scores, strict=True):
-            assert np.abs(ours - score(prompt, row, read)).max() < close
+        for prompt, row, ours in zip(prompts, lists, scored, strict=True):
+            assert ours.n_tokens == [len(row)] * len(row)
+            assert np.abs(ours.scores - score(prompt, row, read)).max() < close
 
 
 @needs_servers

@@ -122,8 +122,8 @@ def test_letters_need_only_the_most_probable_tokens(tmp_path, capfd):
     given = np.isfinite(theirs)
     assert given.any()
     assert np.abs(theirs - ours)[given].max() < 2e-5
-    assert np.isfinite(np.concatenate(scored.scores)).all()
-    assert sum(map(sum, scored.n_tokens)) == given.sum()
+    assert np.isfinite(np.concatenate([row.scores for row in scored])).all()
+    assert sum(sum(row.n_tokens) for row in scored) == given.sum()
     for language, share in results["letters_read"].items():
         tokens = Run(tmp_path).read(language)["n_tokens"].to_pylist()
         assert share == sum(map(sum, tokens)) / sum(len(row) ** 2 for row in tokens)
