@@ -1,10 +1,8 @@
 """Scorers: prompts with one slot and candidates (queries) in, scores out; families of models."""
 
-import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -19,10 +17,10 @@ from polyprobe.scoring.engine.tokens import list_ids
 from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.system.devices import without_collector
-from polyprobe.system.messages import PolyprobeError, quote
+from polyprobe.system.messages import PolyprobeError
+from polyprobe.system.options import convert_value
 
 BOUNDARY = "▁"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 # The number of logits that fit into a CPU's cache while they are normalised.
 CACHED = 2**20
 
@@ -49,41 +47,22 @@ class Queries(NamedTuple):
 
 def list_queries(prompts: Any, candidates: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """List prompts and candidates; each prompt has one slot, and each candidate is a text."""
-    prompts, candidates = _list("prompts", prompts), [*_list("candidates", candidates)]
+    prompts = convert_value("the prompts", prompts, Sequence[str])
+    rows = enumerate(convert_value("the candidates", candidates, Sequence[Any]))
+    candidates = [convert_value(f"the candidates of prompt {k}", x, Sequence[str]) for k, x in rows]
     if len(prompts) != len(candidates):
         raise PolyprobeError(f"{len(prompts)} prompts but {len(candidates)} lists of candidates")
     for number, (prompt, row) in enumerate(zip(prompts, candidates, strict=True)):
-        _check_text(f"prompt {number}", prompt)
         if prompt.count(SLOT) != 1:
             raise PolyprobeError(
                 f"prompt {number} holds the slot {SLOT} {prompt.count(SLOT)} times, "
                 f"expected once: {prompt!r}"
             )
-        candidates[number] = row = _list(f"candidates of prompt {number}", row)
         if not row:
             raise PolyprobeError(f"prompt {number} has no candidates: {prompt!r}")
-        for candidate in row:
-            _check_text(f"a candidate of prompt {number}", candidate)
-            if not candidate.strip():
-                raise PolyprobeError(f"prompt {number} has an empty candidate: {prompt!r}")
+        if not all(map(str.strip, row)):
+            raise PolyprobeError(f"prompt {number} has an empty candidate: {prompt!r}")
     return prompts, candidates
-
-
-def _list(name: str, values: Any) -> Sequence[Any]:
-    if isinstance(values, list | tuple):
-        return values
-    if not isinstance(values, str | bytes | Mapping | Set):
-        with suppress(TypeError):
-            return [*values]
-    kind = "the text " if isinstance(values, str) else ""
-    raise PolyprobeError(f"the {name} are {kind}{quote(values)}; expected a list of texts")
-
-
-def _check_text(name: str, text: Any) -> None:
-    if not isinstance(text, str):
-        raise PolyprobeError(f"{name} is {quote(text)}; expected a text")
-    if not text.isascii() and _SURROGATE.search(text):
-        raise PolyprobeError(f"{name} has a lone surrogate, which UTF-8 has not: {text[:80]!a}")
 
 
 def fit(prompt: str, fillings: list[Ids], tokenizer: Any) -> list[Ids]:

@@ -43,7 +43,7 @@ def test_unknown_tokens_warn_and_go_on(scorers):
 @pytest.mark.parametrize(
     ("prompt", "candidates", "message"),
     [
-        ("[Y].", "Paris", "the candidates of prompt 0 are the text 'Paris'; expected a list"),
+        ("[Y].", "Paris", "the candidates of prompt 0 must be a list of texts, got 'Paris'"),
         ("<mask> is [Y].", ["Paris"], "the prompt becomes 2 mask tokens"),
     ],
 )
@@ -54,7 +54,8 @@ def test_bad_queries_are_refused(prompt, candidates, message, scorers):
 
 
 def test_a_single_prompt_is_refused_with_the_right_call(scorers):
-    with pytest.raises(PolyprobeError, match=r"^the prompts are the text 'It is \[Y\]'; expected"):
+    text = r"^the prompts must be a list of texts, got 'It is \[Y\]'"
+    with pytest.raises(PolyprobeError, match=text):
         scorers("llama").score("It is [Y]", ["a", "b"])
 
 
