@@ -44,32 +44,35 @@ def compare(
     """Test whether two runs differ: accuracy by language, RankC and other figures by pair.
 
     For runs on two wordings of a configuration (CONFIG, CONFIG-sentence, CONFIG-chatgpt), in any
-    order, it also measures the effect of wording: recall@k, mean rank, inflection, texts. Three
-    wordings are shown side by side, with differences from the first of these.
+    order, it also measures the effect of wording: recall@k, mean rank, inflection, texts. Of three
+    wordings each is compared with the first of these.
     """
     flags = {"--output": options.page, "--figure": options.figure, "--fail-if": options.fail_if}
     if wordings and (flag := next((x for x in flags if flags[x]), None)):
         raise PolyprobeError(f"{flag} is for two runs; compare the wordings two at a time")
-    from polyprobe.analysis.compare.folders import PairOutcome, compare_folders, find_status
+    from polyprobe.analysis.compare.folders import compare_folders, find_status
     from polyprobe.report.finding import Part
-    from polyprobe.report.findings.comparison import make_comparison_finding
+    from polyprobe.report.findings.comparison import make_several_finding
     from polyprobe.report.page import write_comparison
     from polyprobe.schema.run.folder import Run
 
     runs = [Run(folder) for folder in (run_a, run_b, *(wordings or ()))]
-    outcome = compare_folders(runs, options)
+    outcomes = compare_folders(runs, options)
 
     def write(page: Path | None) -> Any:
-        assert isinstance(outcome, PairOutcome)
-        return write_comparison((runs[0], runs[1]), outcome, page, options.choice)
+        return write_comparison((runs[0], runs[1]), outcomes[0], page, options.choice)
 
-    finding = make_comparison_finding(outcome)
+    def list_json() -> Any:
+        parts = [outcome.as_json() for outcome in outcomes]
+        return parts if wordings else parts[0]
+
+    finding = make_several_finding(outcomes)
     if options.figure:
         finding = finding._replace(parts=[*finding.parts, Part.of_files(write(None))])
-    options.write(finding, outcome.as_json, lambda _, page: write(page))
-    if isinstance(outcome, PairOutcome) and outcome.verdicts:
-        raise typer.Exit(find_status(outcome.verdicts))
-    if (options.gender or options.comet_python) and outcome.failures:
+    options.write(finding, list_json, lambda _, page: write(page))
+    if verdicts := outcomes[0].verdicts:
+        raise typer.Exit(find_status(verdicts))
+    if (options.gender or options.comet_python) and any(x.failures for x in outcomes):
         raise typer.Exit(1)
 
 

@@ -1,12 +1,10 @@
-"""Compare runs, whatever they are: two runs, two wordings, or several wordings side by side."""
+"""Compare runs, whatever they are: two runs, two wordings, or more wordings with the first."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from polyprobe.analysis.comparable import find_differing
 from polyprobe.analysis.figures.figures import ALL_SCORES, BY_NAME, PAIR
-from polyprobe.analysis.figures.units import resolve_clusters
-from polyprobe.schema.columns import key_rows
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.messages import PolyprobeError
@@ -47,35 +45,30 @@ class PairOutcome(NamedTuple):
         return {**self.comparison.as_json(), **versions, "gate": gate}
 
 
-class Several(NamedTuple):
-    """Three or more wordings of one configuration beside their reference."""
-
-    comparisons: list[VersionComparison]  # of each wording, less the reference
-    settings: dict[str, Any]  # of the tests, and the signatures of the runs
-    by_relation: bool = False  # the changes by relation were asked for
-
-    @property
-    def failures(self) -> list[str]:
-        """List the requested measures that failed, each once."""
-        return list(dict.fromkeys(line for x in self.comparisons for line in x.failures))
-
-    @property
-    def wordings(self) -> list[str]:
-        """Name the wordings, the reference first."""
-        pairs = [comparison.versions.wordings for comparison in self.comparisons]
-        return [pairs[0][0], *(wording for _, wording in pairs)]
-
-    def as_json(self) -> dict[str, Any]:
-        """List the reference and, by wording, its comparison."""
-        by_wording = {x.versions.wordings[1]: x.as_json() for x in self.comparisons}
-        return {"reference": self.wordings[0], "settings": self.settings, "wordings": by_wording}
+def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> list[PairOutcome]:
+    """Compare two runs; of more, wordings of a configuration, each with the first of `WORDINGS`."""
+    pairs = _pair_wordings(runs) if len(runs) > 2 else [(runs[0], runs[1])]
+    return [_compare_pair(*pair, options) for pair in pairs]
 
 
-def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> PairOutcome | Several:
-    """Compare two runs, with the effect of wording if they differ in wording, or more wordings."""
-    if len(runs) > 2:
-        return _compare_several(runs, options)
-    (first, second), requests, keywords = runs, options.requests, options.keywords
+def _pair_wordings(runs: Sequence[Run]) -> list[tuple[Run, Run]]:
+    """Pair each wording with the first one; refuse runs that are none of one configuration."""
+    bases, wordings = zip(*map(split_wording, runs), strict=True)
+    if len({*bases}) > 1 or len({*wordings}) < len(runs):
+        names = ", ".join(run.settings().data_name for run in runs)
+        ends = ", ".join(f"CONFIG{end}" for end in WORDINGS.values())
+        raise PolyprobeError(
+            f"more than two runs are compared as wordings of one configuration ({ends}, each also "
+            f"with -wide); got {names}"
+        )
+    by_wording = dict(zip(wordings, runs, strict=True))
+    reference, *variants = (by_wording[x] for x in WORDINGS if x in by_wording)
+    return [(variant, reference) for variant in variants]
+
+
+def _compare_pair(first: Run, second: Run, options: ComparisonOptions) -> PairOutcome:
+    """Compare two runs, with the effect of wording if they differ in wording."""
+    runs, requests, keywords = (first, second), options.requests, options.keywords
     configs = [run.settings().data_name for run in runs]
     free = "predictions" in [run.settings().kind for run in runs]
     # free predictions have no ranks: they are compared fact by fact
@@ -90,52 +83,6 @@ def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> PairOutc
     wording = compare_versions(versions, options, **keywords) if versions else None
     verdicts = decide(comparison, runs, options) if options.fail_if else []
     return PairOutcome(comparison, wording, verdicts)
-
-
-def _compare_several(runs: Sequence[Run], options: ComparisonOptions) -> Several:
-    """Compare each wording with the first of `WORDINGS`."""
-    reference, *variants = _sort_runs(runs)
-    pairs = [find_versions(variant, reference) for variant in variants]
-    comparisons = [compare_versions(pair, options, **options.keywords) for pair in pairs if pair]
-    languages = comparisons[0].languages
-    # of other rows the reference would have another value in each comparison
-    rows_of_reference = _list_rows(reference, languages)
-    rows = {rows_of_reference & _list_rows(variant, languages) for variant in variants}
-    if len({(x.n_queries, *x.languages) for x in comparisons}) > 1 or len(rows) > 1:
-        counts = ", ".join(f"{x.n_queries:,}" for x in comparisons)
-        raise PolyprobeError(
-            f"the runs have different rows in common with {reference.folder}: {counts}; compare "
-            "two at a time"
-        )
-    settings = {"signatures": [run.settings().signature for run in runs], **options.keywords}
-    settings["clusters"] = resolve_clusters(reference.read(languages[0]), options.clusters)
-    settings |= settings.pop("choice").as_json()
-    return Several(comparisons, settings, options.by_relation)
-
-
-def _sort_runs(runs: Sequence[Run]) -> list[Run]:
-    """Sort runs as `WORDINGS`; refuse those that are not wordings of one configuration."""
-    for run in runs:
-        if run.settings().kind == "predictions":
-            raise PolyprobeError(
-                f"more than two runs are compared by rankings; {run.folder} holds free "
-                "predictions: compare two at a time"
-            )
-    bases, wordings = zip(*map(split_wording, runs), strict=True)
-    if len({*bases}) > 1 or len({*wordings}) < len(runs):
-        names = ", ".join(run.settings().data_name for run in runs)
-        ends = ", ".join(f"CONFIG{end}" for end in WORDINGS.values())
-        raise PolyprobeError(
-            f"more than two runs are compared as wordings of one configuration ({ends}, each also "
-            f"with -wide); got {names}"
-        )
-    by_wording = dict(zip(wordings, runs, strict=True))
-    return [by_wording[wording] for wording in WORDINGS if wording in by_wording]
-
-
-def _list_rows(run: Run, languages: Sequence[str]) -> frozenset[tuple[str, str, int]]:
-    ids = {language: run.read(language)["fact_id"].to_pylist() for language in languages}
-    return frozenset((x, *key) for x, facts in ids.items() for key in key_rows(facts))
 
 
 def find_status(verdicts: Sequence[Decision]) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy.special import ndtri, stdtr
 
-from polyprobe.analysis.compare.folders import PairOutcome, Several
+from polyprobe.analysis.compare.folders import PairOutcome
 from polyprobe.analysis.compare.runs import Comparison, Decodings, Gaps
 from polyprobe.analysis.compare.sentences.compare import CHRF, QE, VersionComparison
 from polyprobe.analysis.compare.sentences.deltas import RECALL, ByRelation
@@ -24,10 +24,18 @@ _GROUPS = ("women", "men")
 _BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
 
 
-def make_comparison_finding(outcome: PairOutcome | Several) -> Finding:
-    """Make the finding of two compared runs, or of several wordings."""
-    if isinstance(outcome, Several):
-        return make_several_finding(outcome)
+def make_several_finding(outcomes: Sequence[PairOutcome]) -> Finding:
+    """Make the finding of two compared runs, or of several pairs, one after the other."""
+    findings = [*map(make_comparison_finding, outcomes)]
+    if len(findings) == 1:
+        return findings[0]
+    parts = [x._replace(title=f"{of.title}: {x.title}") for of in findings for x in of.parts]
+    signatures = dict.fromkeys(x for of in findings for x in of.settings)
+    return Finding("; ".join(of.title for of in findings), parts, settings=[*signatures])
+
+
+def make_comparison_finding(outcome: PairOutcome) -> Finding:
+    """Make the finding of two compared runs."""
     comparison, names = outcome.comparison, outcome.comparison.names
     correction = comparison.settings["correction"]
     parts = [*list_comparison_parts(comparison, is_micro=outcome.wording is not None)]
@@ -322,34 +330,3 @@ def _list_counts(comparison: VersionComparison) -> Iterator[str]:
                     f"{variant} against {reference} as reference"
                 )
             yield f"{name} signature: {fields['signature']}"
-
-
-def make_several_finding(several: Several) -> Finding:
-    """Make the finding of several wordings: all values, then differences from the reference."""
-    (reference, *wordings), settings = several.wordings, several.settings
-    lines = [dict(_list_lines(comparison)) for comparison in several.comparisons]
-    names = dict.fromkeys(name for column in lines for name in column)
-    figures = {name: [column.get(name) for column in lines] for name in names}  # None: not measured
-    heads = [Column(wording, Role.NUMBER) for wording in several.wordings]
-    p = "p" if settings["correction"] == "none" else f"p ({settings['correction']})"
-    columns = [Column("difference", Role.LABEL)]
-    for wording in wordings:
-        columns += [Column(f"{wording} -\n{reference}", Role.NUMBER), Column(p, Role.P)]
-    values, differences = [], []
-    for name, pairs in figures.items():
-        of_reference = next(pair.second for pair in pairs if pair)
-        values.append([name, of_reference, *(pair and pair.first for pair in pairs)])
-        cells = [x and getattr(x, key) for x in pairs for key in ("difference", "p_adjusted")]
-        differences.append([name, *cells])
-    blocks: list[Table | str] = [
-        Table([Column("value", Role.LABEL), *heads], values, ruled=True),
-        Table(columns, differences, ruled=True),
-    ]
-    for comparison in several.comparisons if several.by_relation else ():
-        blocks += _make_relations_tables(comparison)
-    resamples = f"{settings['n_resamples']:,} resamples of {name_units(settings['clusters'])}"
-    blocks.append(f"p: {settings['test']}, {resamples}")
-    for wording, comparison in zip(wordings, several.comparisons, strict=True):
-        blocks += [f"{wording}: {line}" for line in list_notes_of_wording(comparison)]
-    title = f"{', '.join(wordings)} − {reference}"
-    return Finding(title, [Part("Wordings", blocks)], settings=settings["signatures"])

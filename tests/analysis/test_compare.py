@@ -65,7 +65,7 @@ def test_differences_are_those_of_the_results(run):
 
 def test_tables_have_languages_of_accuracy_means_and_relations(run):
     options = ComparisonOptions(n_resamples=99, by_relation=True)
-    outcome = compare_folders([run("a"), run("b", WRONG)], options)
+    [outcome] = compare_folders([run("a"), run("b", WRONG)], options)
     names = [[name for name, *_ in x.rows] for x in make_comparison_finding(outcome).tables[:2]]
     assert names[0][:4] == [f"accuracy {x}" for x in ("en", "ru", "zh_hans", "mean")]
     assert {name.split()[-1] for name in names[0][4:]} == {"mean"}

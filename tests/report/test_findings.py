@@ -69,8 +69,8 @@ MAKERS = {
         pair[0], ["script", "accuracy"], RelateOptions(control="family", n_resamples=99)
     ),
     make_board_finding: lambda pair, _: make_board([run.folder for run in pair]),
-    make_comparison_finding: lambda _, wordings: compare(*wordings[:2]),
-    make_versions_finding: lambda _, wordings: compare(*wordings[:2]),
+    make_comparison_finding: lambda _, wordings: compare(*wordings[:2])[0],
+    make_versions_finding: lambda _, wordings: compare(*wordings[:2])[0],
     make_several_finding: lambda _, wordings: compare(*wordings),
     make_tokens_finding: lambda *_: count(),
     make_edits_finding: lambda *_: make_edits(),

@@ -15,13 +15,13 @@ OPTIONS = ComparisonOptions(n_resamples=99, clusters="none")
 
 
 def write(folder, runs):
-    outcome = compare_folders([*reversed(runs)], OPTIONS)
+    [outcome] = compare_folders([*reversed(runs)], OPTIONS)
     write_finding(make_versions_finding(outcome), folder / "page.html")
     return outcome.wording, Reader((folder / "page.html").read_text(encoding="utf-8"))
 
 
 def test_the_pictures_have_the_values_of_the_page(tmp_path):
-    outcome = compare_folders([*reversed(write_versions(tmp_path, two_forms=True))], OPTIONS)
+    [outcome] = compare_folders([*reversed(write_versions(tmp_path, two_forms=True))], OPTIONS)
     finding, values = make_versions_finding(outcome), outcome.wording.as_json()
     pictures, mean = finding.pictures, values["ranks"]["recall@1"]["macro"]["mean"]
     assert f"{100 * mean['sentence']:.1f}% of the sentences" in " ".join(finding.lead.split())
