@@ -50,7 +50,7 @@ def compare(
     flags = {"--output": options.page, "--figure": options.figure, "--fail-if": options.fail_if}
     if wordings and (flag := next((x for x in flags if flags[x]), None)):
         raise PolyprobeError(f"{flag} is for two runs; compare the wordings two at a time")
-    from polyprobe.analysis.compare.folders import compare_folders, find_status
+    from polyprobe.analysis.compare.folders import compare_folders, find_status, outcomes_json
     from polyprobe.report.finding import Part
     from polyprobe.report.findings.comparison import make_several_finding
     from polyprobe.report.page import write_comparison
@@ -62,14 +62,10 @@ def compare(
     def write(page: Path | None) -> Any:
         return write_comparison((runs[0], runs[1]), outcomes[0], page, options.choice)
 
-    def list_json() -> Any:
-        parts = [outcome.as_json() for outcome in outcomes]
-        return parts if wordings else parts[0]
-
     finding = make_several_finding(outcomes)
     if options.figure:
         finding = finding._replace(parts=[*finding.parts, Part.of_files(write(None))])
-    options.write(finding, list_json, lambda _, page: write(page))
+    options.write(finding, lambda: outcomes_json(outcomes), lambda _, page: write(page))
     if verdicts := outcomes[0].verdicts:
         raise typer.Exit(find_status(verdicts))
     if (options.gender or options.comet_python) and any(x.failures for x in outcomes):

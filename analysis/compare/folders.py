@@ -51,6 +51,12 @@ def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> list[Pai
     return [_compare_pair(*pair, options) for pair in pairs]
 
 
+def outcomes_json(outcomes: Sequence[PairOutcome]) -> Any:
+    """List the JSON of several outcomes; that of one is no list."""
+    parts = [outcome.as_json() for outcome in outcomes]
+    return parts if len(parts) > 1 else parts[0]
+
+
 def _pair_wordings(runs: Sequence[Run]) -> list[tuple[Run, Run]]:
     """Pair each wording with the first one; refuse runs that are none of one configuration."""
     bases, wordings = zip(*map(split_wording, runs), strict=True)
