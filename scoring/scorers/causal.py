@@ -14,8 +14,7 @@ from polyprobe.scoring.engine.forward import Full, Gathered
 from polyprobe.scoring.engine.prefix import Prefix
 from polyprobe.scoring.engine.tokens import list_heads, list_ids
 from polyprobe.scoring.engine.tree import Tree
-from polyprobe.scoring.options import BOS
-from polyprobe.system.messages import PolyprobeError, check_option
+from polyprobe.system.messages import PolyprobeError
 
 from .answers import AnswerScorer
 from .part import (
@@ -68,7 +67,6 @@ class CausalScorer(Scorer):
         bos: str = "auto",
         chat: Chat | None = None,
     ) -> None:
-        check_option("--bos", bos, BOS)
         if bos == "always" and tokenizer.bos_token_id is None:
             raise PolyprobeError("--bos always: this model's tokenizer has no BOS token")
         super().__init__(model, tokenizer, batch_tokens, chat)

@@ -49,13 +49,13 @@ class MaskedScorer(Scorer):
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan the inputs of each prompt and candidate; equal ones are planned once."""
-        numbers = []
         frames = self.around_slots(queries.prompts)
-        for (before, after), (_, fillings) in zip(
-            frames, queries.fillings(self.tokenizer), strict=True
-        ):
-            numbers.append([self.read_filling(plan, before, f, after) for f in fillings])
-        return numbers
+        return [
+            [self.read_filling(plan, before, pieces, after) for pieces in fillings]
+            for (before, after), fillings in zip(
+                frames, queries.fillings(self.tokenizer), strict=True
+            )
+        ]
 
     def read_filling(self, plan: Plan, before: Ids, pieces: Ids, after: Ids) -> range:
         """Plan one input for each sub-word: those before it are filled in, later ones masked."""

@@ -39,10 +39,10 @@ class Queries(NamedTuple):
         rows = zip(self.prompts, self.candidates, strict=True)
         return [prompt.replace(SLOT, candidate) for prompt, row in rows for candidate in row]
 
-    def fillings(self, tokenizer: Any) -> Iterator[tuple[str, list[Ids]]]:
-        """Yield each prompt with the sub-words of its candidates as they fit into the slot."""
+    def fillings(self, tokenizer: Any) -> Iterator[list[Ids]]:
+        """Yield for each prompt the sub-words of its candidates as they fit into the slot."""
         for prompt, row in zip(self.prompts, self.candidates, strict=True):
-            yield prompt, fit(prompt, [self.pieces[candidate] for candidate in row], tokenizer)
+            yield fit(prompt, [self.pieces[candidate] for candidate in row], tokenizer)
 
 
 def list_queries(prompts: Any, candidates: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
@@ -236,10 +236,6 @@ class Scorer(ABC):
         # Learned positions end there; rotary ones go on, but were not trained behind it.
         limit = min(self.tokenizer.model_max_length, self.engine.positions)
         n_tokens = self.engine.vocabulary
-        parts = chain(chain.from_iterable(plan.reads), (x.targets for x in plan.reads.values()))
-        ids, longest = set().union(*parts), max((row.length for row in plan.reads), default=0)
-        if longest <= limit and max(ids, default=0) < n_tokens:
-            return
         for row, reads in plan.reads.items():
             if row.length > limit:
                 raise PolyprobeError(
@@ -247,7 +243,7 @@ class Scorer(ABC):
                     f"{self.tokenizer.decode(row.source or row.ids)[:80]!r}…"
                 )
             # An embedding of a GPU fails for such an id in a later call, which names no cause.
-            largest = max(*row.ids, *row.source, *reads.targets)
+            largest = max(chain(row.ids, row.source, reads.targets))
             if largest >= n_tokens:
                 raise PolyprobeError(
                     f"the tokenizer gives token {self.tokenizer.convert_ids_to_tokens(largest)!r} "

@@ -72,7 +72,7 @@ class Seq2SeqScorer(Scorer):
         """Plan one input for each prompt and candidate."""
         numbers = []
         sources = self._sources(queries.prompts)
-        for source, (_, fillings) in zip(sources, queries.fillings(self.tokenizer), strict=True):
+        for source, fillings in zip(sources, queries.fillings(self.tokenizer), strict=True):
             # Position 0 predicts the sentinel, which every candidate has.
             start = (self._start, self._sentinel)
             rows = [(Input((*start, *ids[:-1]), source), ids) for ids in fillings]
