@@ -39,10 +39,10 @@ from polyprobe.schema.columns import find_different
 from polyprobe.schema.load import Splits, load_facts
 from polyprobe.schema.run.protocol import as_asked, protocol_of
 from polyprobe.schema.run.rows import find_rows
+from polyprobe.scoring import QueryScores
 from polyprobe.scoring.load import engage_object
 from polyprobe.scoring.model_objects import unwrap_model
 from polyprobe.scoring.options import ScorerOptions, ScoringOptions
-from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.scoring.scorers import Scorer
 from polyprobe.scoring.weights.quantized import keep_unpacked
 from polyprobe.system.messages import PolyprobeError, naming_language

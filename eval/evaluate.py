@@ -20,10 +20,10 @@ from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.protocol import NO_NAMES, Protocol, as_asked, check_askable, protocol_of
 from polyprobe.schema.run.rows import check_comparable, choose_examples, find_rows
 from polyprobe.schema.run.settings import Settings
+from polyprobe.scoring import QueryScores
 from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import check_object, name_of
 from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, ScorerOptions, is_name
-from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.scoring.scorers.part import Shots
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.files import hash_json, locked

@@ -18,9 +18,9 @@ from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.run.folder import AGREE, EFFECTS, N_PROMPT, PROMPT, SCORES, Run
 from polyprobe.schema.run.protocol import NO_CANDIDATES
 from polyprobe.schema.run.settings import Settings
+from polyprobe.scoring import QueryScores
 from polyprobe.scoring.load import Loaded, ModelSource, load
 from polyprobe.scoring.options import ANSWER, SUMS, ScorerOptions
-from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.devices import choose_device
 from polyprobe.system.files import is_hash

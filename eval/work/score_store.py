@@ -13,7 +13,7 @@ import numpy as np
 
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.settings import Settings
-from polyprobe.scoring.query_scores import QueryScores
+from polyprobe.scoring import QueryScores
 from polyprobe.system.download import ELSEWHERE, MOMENTS, ContentStore, cache_folder
 from polyprobe.system.messages import PolyprobeError
 

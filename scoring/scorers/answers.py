@@ -9,10 +9,10 @@ import torch
 from transformers import GenerationConfig
 
 from polyprobe.schema.columns import SLOT
+from polyprobe.scoring import QueryScores
 from polyprobe.scoring.chat import Chat
 from polyprobe.scoring.engine import Input, Plan, Progress
 from polyprobe.scoring.options import ANSWER_TOKENS
-from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.scoring.served.server import Form
 from polyprobe.system.messages import PolyprobeError

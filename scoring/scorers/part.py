@@ -12,10 +12,10 @@ from scipy.special import log_softmax
 
 from polyprobe.schema.columns import SENTENCE_START, SLOT, has_prompts
 from polyprobe.schema.run.protocol import BLANK
+from polyprobe.scoring import QueryScores
 from polyprobe.scoring.engine import Ids, Input, Plan, Progress
 from polyprobe.scoring.engine.tokens import list_ids
 from polyprobe.scoring.options import LETTERS
-from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.system.files import hash_text
 from polyprobe.system.messages import PolyprobeError
 

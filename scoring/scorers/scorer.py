@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from polyprobe.schema.columns import SENTENCE_START, SLOT
+from polyprobe.scoring import QueryScores
 from polyprobe.scoring.chat import Chat
 from polyprobe.scoring.engine import Engine, Ids, Network, Plan, Progress
 from polyprobe.scoring.engine.tokens import list_ids
-from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.system.devices import without_collector
 from polyprobe.system.messages import PolyprobeError

@@ -9,7 +9,7 @@ import pytest
 
 from polyprobe.cli import main
 from polyprobe.eval.work.score_store import ScoreStore
-from polyprobe.scoring.query_scores import QueryScores
+from polyprobe.scoring import QueryScores
 from polyprobe.system.download import ContentStore
 
 GPT2 = {

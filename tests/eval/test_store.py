@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from polyprobe.eval.work import score_store as store_module
 from polyprobe.eval.work.score_store import ScoreStore, hash_query
-from polyprobe.scoring.query_scores import QueryScores
+from polyprobe.scoring import QueryScores
 from polyprobe.system.download import ContentStore, cache_folder
 from polyprobe.system.messages import PolyprobeError
 from tests.making.stores import IDENTITY, WARNING, execute, names, queries, rows

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import numpy as np
 
-from polyprobe.scoring.query_scores import QueryScores
+from polyprobe.scoring import QueryScores
 
 IDENTITY = {
     "model": "owner/model",

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from polyprobe.scoring.query_scores import QueryScores
+from polyprobe.scoring import QueryScores
 from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.messages import naming_language
 

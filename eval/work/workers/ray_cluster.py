@@ -17,8 +17,8 @@ import torch
 
 from polyprobe.eval.options import EvaluationOptions
 from polyprobe.schema.run.settings import versions
+from polyprobe.scoring import QueryScores
 from polyprobe.scoring.load import Loaded, ModelSource
-from polyprobe.scoring.query_scores import QueryScores
 from polyprobe.system.devices import choose_device
 from polyprobe.system.messages import PolyprobeError, naming_language, one_line, require
 
