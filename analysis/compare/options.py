@@ -61,11 +61,6 @@ class WordingOptions(Options):
         "ru, uk).",
         needs="--gender FILE",
     )
-    stanza: Path | None = _wording(
-        None,
-        "Folder of Stanza's taggers, which count feminine verb forms too.",
-        needs="--gender FILE",
-    )
     chrf_on: str = _wording(
         "sentence",
         "chrF of the wording with the template as reference: sentence, or prompt (the text up to "

@@ -10,7 +10,7 @@ from polyprobe.analysis.compare.folders import PairOutcome
 from polyprobe.analysis.compare.runs import Comparison, Decodings, Gaps
 from polyprobe.analysis.compare.sentences.compare import CHRF, QE, VersionComparison
 from polyprobe.analysis.compare.sentences.deltas import RECALL, ByRelation
-from polyprobe.analysis.compare.sentences.gender import FEMININE, WORDS
+from polyprobe.analysis.compare.sentences.gender import WORDS
 from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.metrics.joint.significance import Difference, Paired
 from polyprobe.metrics.shared.intervals import MIN_RESAMPLES
@@ -21,7 +21,7 @@ LEVEL = 0.05
 EXAMPLES = 3  # of each direction in the terminal
 ACCEPTED = 3  # accepted forms of an example
 _GROUPS = ("women", "men")
-_BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
+_BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "QE")
 
 
 def make_several_finding(outcomes: Sequence[PairOutcome]) -> Finding:
@@ -311,12 +311,6 @@ def _list_counts(comparison: VersionComparison) -> Iterator[str]:
         if name == WORDS:
             for group, counts in fields["n_facts"].items():
                 yield f"{group}: facts " + ", ".join(f"{x} {n:,}" for x, n in counts.items() if n)
-        elif name == FEMININE:
-            for language, forms in fields["forms"].items():
-                sides = (
-                    f"{forms[f'{x}_feminine']} of {forms[x]} in {x}" for x in (variant, reference)
-                )
-                yield f"{name} {language}: {', '.join(sides)}"
         elif name == QE and figures:
             source = f"source {fields['source']}/en, {fields['n_queries']:,} rows"
             yield f"{name}: {fields['model']} (comet {fields['version']}), {source}"

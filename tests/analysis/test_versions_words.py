@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from polyprobe.analysis.compare.match import find_versions
 from polyprobe.analysis.compare.options import WordingOptions
 from polyprobe.analysis.compare.sentences.compare import compare_versions
-from polyprobe.analysis.compare.sentences.gender import has_word, read_verb_forms
+from polyprobe.analysis.compare.sentences.gender import has_word, read_genders, read_verb_forms
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.cli import app
 from polyprobe.system.download import read_files
@@ -116,9 +116,22 @@ def test_a_file_of_verb_forms_with_other_columns(tmp_path, text):
     )
 
 
-def test_verb_forms_are_for_gender(tmp_path):
-    result = CliRunner().invoke(app, ["compare", "a", "b", "--verb-forms", "v.tsv"])
-    assert str(result.exception).startswith("--verb-forms is for --gender FILE")
+def read_error(file):
+    with pytest.raises(PolyprobeError) as caught:
+        read_genders(file)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["Q1 female\n", "Q1\twoman\n"])
+def test_a_gender_file_that_is_none(tmp_path, text):
+    file = tmp_path / "gender.txt"
+    file.write_text("Q0\tfemale\n" + text)
+    assert read_error(file).startswith(f"{file}, line 2: {text.rstrip()!r}; expected an id, a tab")
+
+
+def test_a_gender_file_that_is_not_there(tmp_path):
+    message = read_error(tmp_path / "nothing")
+    assert message == f"cannot read --gender {tmp_path}/nothing: No such file or directory"
 
 
 # Table 6, %(F): facts about women; of the templates, Google's and ChatGPT's sentences.

@@ -77,7 +77,7 @@ MISTAKES = {
     "compare a b --cluster subjects": "unknown --cluster 'subjects'; did you mean 'subject'?",
     "compare a b --test bootstap": "unknown --test 'bootstap'; did you mean 'bootstrap'?",
     "compare a b --correction hol": "unknown --correction 'hol'; did you mean 'holm'?",
-    "compare a b --stanza s": "--stanza is for --gender FILE",
+    "compare a b --verb-forms s": "--verb-forms is for --gender FILE",
     "export r --format cvs": "unknown --format 'cvs'; did you mean 'csv'?",
     "export d --format lm-eval --scoring pll": "unknown --scoring 'pll'; known: bmlama, object",
     "export d --format lighteval --card c": "--card is not an option of --format lighteval",

@@ -52,7 +52,6 @@ CHRF, QE = "chrF", "QE"
 KEYS = {
     INFLECTION: "inflection_delta",
     gender.WORDS: "verb_forms",
-    gender.FEMININE: "feminine_forms",
     CHRF: "chrf",
     QE: "qe",
 }
@@ -290,13 +289,10 @@ def _list_measures(
     """List the measures of texts by name: always two, others if the options ask for them."""
     measures: dict[str, Measure] = {}
     if options.gender:
-        genders, stanza = gender.read_genders(options.gender), options.stanza
+        genders = gender.read_genders(options.gender)
         inputs = (gender.read_verb_forms(options.verb_forms or gender.VERB_FORMS), ranks, test)
         measures[gender.WORDS] = lambda texts: gender.measure_words(texts, genders, *inputs)
     measures[INFLECTION] = lambda texts: deltas.measure_inflection(tables, texts, test)
-    if options.gender and stanza:
-        share = (genders, stanza, test)
-        measures[gender.FEMININE] = lambda texts: gender.measure_feminine(texts, *share)
     if python := options.comet_python:
         of_comet = (python, options.comet_model or REFERENCE_FREE, test)
         measures[QE] = lambda texts: measure_quality(texts, *of_comet)

@@ -43,7 +43,6 @@ class WordingTexts(NamedTuple):
     subjects: list[str]  # id of each row, "" if unknown
     english: list[str | None]  # sentence of each row, None without one
     english_from: str  # their configuration
-    wordings: tuple[str, str]  # of the reference, of the variant
     obstacle: str  # see `find_obstacle`
 
 
@@ -78,7 +77,6 @@ def load_texts(versions: Versions, languages: Sequence[str], ids: Sequence[str])
         _read_subjects(variants[languages[0]]),
         english,
         origin,
-        versions.wordings,
         obstacle,
     )
 

@@ -1,23 +1,20 @@
 """Compute verb forms of the subject's gender, and ranks by gender, in two wordings."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from polyprobe.metrics.joint.significance import Averages
 from polyprobe.metrics.shared.intervals import Ratio
-from polyprobe.schema.languages import stanza_name
 from polyprobe.system.files import TAB, read_tsv
-from polyprobe.system.messages import PolyprobeError, missing, one_line, track
+from polyprobe.system.messages import PolyprobeError
 
-from .deltas import NO_AVERAGES, Measured, Ranks, WordingTest, WordingTexts
+from .deltas import Measured, Ranks, WordingTest, WordingTexts
 
 GENDERS = ("female", "male", "none")
-WORDS, FEMININE = "verb forms", "feminine verb forms"
+WORDS = "verb forms"
 NO_WORDS = "0 rows have a subject of --gender FILE and a relation and language of --verb-forms FILE"
 GROUPS = {"women": "female", "men": "male"}
 VERB_FORMS = Path(__file__).with_name("verb_forms.tsv")  # of P19 and P20, Slavic languages
@@ -113,80 +110,3 @@ def has_word(text: str, forms: Collection[str]) -> bool:
     True
     """
     return any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text) for form in forms)
-
-
-def measure_feminine(
-    texts: WordingTexts, genders: Mapping[str, str], folder: Path, test: WordingTest
-) -> Measured:
-    """Compare the shares of feminine verb forms among those with a gender, of female subjects."""
-    rows = [row for row, subject in enumerate(texts.subjects) if genders.get(subject) == "female"]
-    reference, variant = texts.wordings
-    counts, forms, without = {}, {}, {}
-    for language in track(texts.variant if rows else (), "verb forms"):
-        try:
-            tagger = load_tagger(language, folder)
-        except LookupError as error:
-            without[language] = str(error)
-            continue
-        prompts = (texts.variant[language], texts.reference[language])
-        documents = (tagger.bulk_process([side[row] for row in rows]) for side in prompts)
-        counts[language] = np.stack([*map(count_feminine, documents)])
-        totals = counts[language].sum(axis=1).astype(int).tolist()
-        names = (f"{variant}_feminine", variant, f"{reference}_feminine", reference)
-        forms[language] = dict(zip(names, chain(*totals), strict=True))
-    fields = {"n_facts": len(rows), "forms": forms, "without_tagger": without}
-    notes = [f"{FEMININE}: no tagger for '{x}' ({reason})" for x, reason in without.items()]
-    languages = [x for x, totals in forms.items() if totals[variant] and totals[reference]]
-    if not languages:
-        note = (
-            f"{FEMININE}: {len(rows):,} rows have a female subject, and in no language do both "
-            "wordings show a verb with a gender"
-        )
-        return Measured({}, {**NO_AVERAGES, **fields}, [note, *notes])
-    # rows without such a verb form in any language are not resampled
-    table = np.stack([counts[x] for x in languages], axis=-1)  # wording, row, part, L
-    places = np.flatnonzero(table[:, :, 1].any(axis=(0, 2)))
-    pair = [Ratio(side[places, 0], side[places, 1], share=True) for side in table]
-    figures = test.compare(languages, {FEMININE: (pair[0], pair[1])}, [rows[i] for i in places])
-    return Measured(figures, {**figures[FEMININE], **fields}, notes)
-
-
-def load_tagger(language: str, folder: Path) -> Any:
-    """Load Stanza's pipeline of a language from a folder; LookupError, one line, without one."""
-    try:
-        import stanza
-    except ImportError:
-        raise missing("finding feminine verb forms", "stanza") from None
-    name = stanza_name(language)
-    try:
-        return stanza.Pipeline(
-            lang=name,
-            processors="tokenize,pos",
-            download_method=None,
-            tokenize_no_ssplit=True,
-            use_gpu=False,
-            logging_level="CRITICAL",
-            dir=str(folder),
-        )
-    except Exception as error:  # the exception depends on the language
-        raise LookupError(
-            f"{one_line(error)}; stanza.download({name!r}, processors='tokenize,mwt,pos'"
-            f", model_dir={str(folder)!r})"
-        ) from error
-
-
-def count_feminine(documents: Iterable[Any]) -> np.ndarray:
-    """Count feminine verb forms, and verb forms with any gender, of each text [documents, 2]."""
-    counts = []
-    for document in documents:
-        genders = []
-        for word in (word for sentence in document.sentences for word in sentence.words):
-            # Universal Dependencies: Gender=Fem|VerbForm=Fin, or "_" without features
-            pairs = (word.feats or "_").split("|")
-            features = dict(pair.split("=", 1) for pair in pairs if pair != "_")
-            # Of any part of speech: treebanks tag participles VERB or ADJ. A form of several
-            # genders (Fem,Masc) counts as feminine.
-            if "Gender" in features and features.get("VerbForm") in ("Fin", "Part"):
-                genders.append(features["Gender"].split(","))
-        counts.append([sum("Fem" in names for names in genders), len(genders)])
-    return np.array(counts, dtype=np.float64).reshape(-1, 2)
