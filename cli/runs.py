@@ -149,7 +149,7 @@ class MetricsOptions(MetricOptions, BootstrapOptions):
         if self.by_template:
             yield run.make_templates_part(results)
         if self.popularity:
-            yield Part("Popularity", [run.make_popularity_table(results, repeat=False)])
+            yield Part("Popularity", [run.make_popularity_table(results)])
         names = split_list(self.pairs)
         for name in names:
             if not results.get(name):

@@ -1,11 +1,11 @@
 """The shape of every result that people read: titles, tables of raw values, lines and pictures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, auto
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from polyprobe.metrics.pictures.picture import Picture
+from polyprobe.metrics.pictures.picture import Bars, Picture, Series
 from polyprobe.system.files import read_table_rows
 
 
@@ -104,6 +104,18 @@ class Table(NamedTuple):
         if any(role in _WIDE for role in roles):
             return min(len(roles), 3) if 1 < len(roles) < 2 * N_BESIDE + 2 else 0
         return (len(roles) + 1) // 2 if N_BESIDE < len(roles) <= 2 * N_BESIDE else 0
+
+    def draw(self, title: str, measure: str, heads: Collection[str]) -> Bars:
+        """Draw columns as bars for each row, with the intervals of the column behind each."""
+        roles = [column.role for column in self.columns]
+        series = []
+        for place, column in enumerate(self.columns):
+            if column.head in heads:
+                values = [row[place] for row in self.rows]
+                has_bounds = roles[place + 1 : place + 2] == [Role.INTERVAL]
+                bounds = [row[place + 1] for row in self.rows] if has_bounds else []
+                series.append(Series(column.head, values, bounds))
+        return Bars(title, [row[0] for row in self.rows], series, measure)
 
 
 class Drawing(NamedTuple):

@@ -80,7 +80,8 @@ def _format_estimate(estimate: Estimate, show: Callable[[float | None], str] = f
     if estimate.half is not None:
         text += f" ± {show(estimate.half)}"
     if estimate.interval:
-        text += "\n" + " to ".join(map(show, estimate.interval))
+        ends = (show(end) for end in estimate.interval)
+        text += "\n" + " to ".join(ends) + "*" * has_no_width(estimate.interval)
     return text
 
 

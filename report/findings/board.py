@@ -9,7 +9,7 @@ from polyprobe.analysis.figures.results import MEAN, explain_missing
 from polyprobe.metrics.pictures.picture import Bars, Point, Points, Series
 from polyprobe.report.finding import Cell, Column, Drawing, Estimate, Finding, Part, Role, Table
 from polyprobe.report.findings.run import NOT_ABOVE
-from polyprobe.report.show import WIDE, to_csv, to_latex, to_markdown
+from polyprobe.report.show import NO_WIDTH, WIDE, has_no_width, to_csv, to_latex, to_markdown
 from polyprobe.system.files import read_toml
 
 _LINES = read_toml(__package__, "terms.toml")["board"]
@@ -125,9 +125,10 @@ def _explain_marks(board: Board) -> list[str]:
     """Explain the marks of the table of the models, one line for each kind that it has."""
     names = board.columns
     best = any(any(board.mark_best(name)) for name in names)
-    low = any(MEAN in entry.values[name].low for entry in board.entries for name in names)
     same = " of runs with the same settings" if board.differing else ""
-    return [f"bold: best{same}"] * best + [f"†: {NOT_ABOVE}"] * low
+    means = [entry.values[name] for entry in board.entries for name in names]
+    marks = [f"bold: best{same}"] * best + [f"†: {NOT_ABOVE}"] * any(MEAN in x.low for x in means)
+    return marks + [NO_WIDTH] * any(has_no_width(x.interval) for x in means)
 
 
 def _list_notes(board: Board) -> list[str]:

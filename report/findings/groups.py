@@ -6,7 +6,6 @@ from operator import attrgetter
 from polyprobe.analysis.groups import groups as analysis
 from polyprobe.analysis.groups.groups import Groups, GroupTable
 from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
-from polyprobe.metrics.pictures.picture import Bars, Series
 from polyprobe.report.finding import Column, Drawing, Finding, Part, Role, Table
 from polyprobe.report.show import format_p_value, format_value, name_units
 from polyprobe.schema.run.folder import name_runs
@@ -50,9 +49,10 @@ def _make_part(groups: Groups, language: str) -> Part:
         columns += Column.read("groups with RankC")
         pairs = zip(rows, table.groups, strict=True)
         rows = [[*row, group.rankc, group.rankc_ci] for row, group in pairs]
-    blocks: list[Table | str] = [Table(columns, rows), test, _list_pairs(table)]
-    pictures = [*_draw(table, groups.by, language)]
-    return Part(f"Right rows, {heading or 'all languages'}", blocks, pictures, heading)
+    shares = Table(columns, rows)
+    pictures = [*_draw(shares, groups.by, language)]
+    title = f"Right rows, {heading or 'all languages'}"
+    return Part(title, [shares, test, _list_pairs(table)], pictures, heading)
 
 
 def _list_pairs(table: GroupTable) -> Table:
@@ -121,13 +121,11 @@ def _list_cautions(groups: Groups) -> Iterator[str]:
         yield f"labels of pairs are permuted for at most {analysis.MOST_PERMUTED} groups"
 
 
-def _draw(table: GroupTable, by: str, language: str) -> Iterator[Drawing]:
+def _draw(table: Table, by: str, language: str) -> Iterator[Drawing]:
     """Draw bars of all languages together or of one, and those of RankC."""
     where = "" if language == analysis.TOGETHER else f" in {language}"
-    shares = Series("right", [x.share for x in table.groups], [x.ci for x in table.groups])
-    names, title = [group.name for group in table.groups], f"Right rows by {by}{where}"
-    yield Drawing(language, Bars(title, names, [shares], "share of right rows"))
-    if ranked := [group for group in table.groups if group.rankc is not None]:
-        rankc = Series("RankC", [x.rankc for x in ranked], [x.rankc_ci for x in ranked])
-        names = [group.name for group in ranked]
-        yield Drawing("rankc", Bars(f"RankC by {by}", names, [rankc], "mean RankC"))
+    bars = table.draw(f"Right rows by {by}{where}", "share of right rows", ["share"])
+    yield Drawing(language, bars)
+    if "RankC" in (column.head for column in table.columns):
+        ranked = table._replace(rows=[row for row in table.rows if row[-2] is not None])
+        yield Drawing("rankc", ranked.draw(f"RankC by {by}", "mean RankC", ["RankC"]))

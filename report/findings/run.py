@@ -1,6 +1,7 @@
 """What a run shows: its figures by language, relation, template, popularity and pair."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -8,6 +9,7 @@ from polyprobe.analysis.errors import RULES
 from polyprobe.analysis.figures import figures as catalogue
 from polyprobe.analysis.figures import results as reader
 from polyprobe.analysis.figures.figures import BY_NAME, RunFigure
+from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.options import describe_options
 from polyprobe.analysis.figures.results import MEAN, is_above_floor, list_by_language, mean_known
 from polyprobe.analysis.figures.units import ENOUGH_RELATIONS
@@ -22,7 +24,9 @@ from polyprobe.system.files import read_toml
 WIDE = 90  # characters of a terminal that shows the intervals of the languages' accuracies
 EXAMPLES = 5  # of pairs without centred RankC
 NOT_ABOVE = "not above the highest floor with its 95% interval"
+LOW = f"†: {NOT_ABOVE}; of a floor: the figure is not above it"
 CENTRED = BY_NAME["rankc_subject"]
+INDEPENDENT = next(floor.title for floor in FLOORS if floor.name == "independence")
 WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
 QUANTITIES = ("answer", "right")
 _LINES = read_toml(__package__, "terms.toml")["run"]
@@ -34,19 +38,18 @@ SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("sha
 def make_run_finding(results: Mapping[str, Any], parts: Sequence[Part] = ()) -> Finding:
     """Make the finding of a run: first `parts`, then figures by language, errors and notes."""
     title = shorten_signature(results["signature"])
-    figures, names = reader.list_columns(results), reader.list_named(results)
-    tables = [_make_languages_table(results, figures)] if figures else []
+    tables = [make_languages_table(results)] if reader.list_columns(results) else []
     if "error_types" in results:
         tables.append(make_errors_table(results["error_types"]))
     if "verdicts" in results:
         tables.append(make_verdicts_table(results))
-    notes = [*_list_notes(results, figures, names), f"signature {title}"]
+    notes = [*list_notes_of_run(results), f"signature {title}"]
     return Finding(title, [*parts, Part("Figures", tables)], notes=notes)
 
 
-def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigure]) -> Table:
+def make_languages_table(results: Mapping[str, Any]) -> Table:
     """Make the table of languages, with means over pairs, and of means and floors."""
-    intervals = results["intervals"]
+    figures, intervals = reader.list_columns(results), results["intervals"]
     bounds, ends = intervals.get("accuracy", {}), intervals.get("mean", {})
     values = [list_by_language(results, x) | {MEAN: results["mean"][x.name]} for x in figures]
     rows: list[list[Any]] = []
@@ -62,10 +65,10 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
         rows.append(["95% from", *(x and show.mark_end(x[0], x) for x in limits), ""])
         rows.append(["95% to", *(x and show.mark_end(x[1], x) for x in limits), ""])
     sections.append(len(rows))
-    for title, levels in reader.list_floors(results):
-        floors = [levels.get(figure.name) for figure in figures]
-        if any(value is not None for value in floors):
-            rows.append([title, *floors, ""])
+    floors = [dict(rank_floors(results, figure)) for figure in figures]
+    for title, _ in reader.list_floors(results):
+        if any(title in of_figure for of_figure in floors):
+            rows.append([title, *(of_figure.get(title) for of_figure in floors), ""])
     counts, n = results["left_out"], results["n_queries"]
     heads = [figure.heading for figure in figures]
     if "not imported" in counts.get("rows", {}):  # how many facts each column has
@@ -73,7 +76,29 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
         heads = [f"{head}\nn = {x:,}" for head, x in zip(heads, numbers, strict=True)]
     columns = [Column("language", Role.NAME), *map(Column, heads)]
     columns.append(Column("95% of accuracy", Role.INTERVAL, width=WIDE if bounds else None))
-    return Table(columns, rows, ruled=True, sections=sections)
+    folded = "figures by language, with all floors"
+    return Table(columns, rows, ruled=True, sections=sections, folded=folded)
+
+
+def find_mean(results: Mapping[str, Any], figure: RunFigure) -> Cell:
+    """Find a figure's mean, or its value of all languages, with its interval and mark."""
+    name, bounds = figure.name, results["intervals"].get(MEAN, {})
+    estimate = Estimate(results["mean"].get(name), bounds.get(name))
+    if figure.per == catalogue.ALL:
+        estimate = Estimate(results.get(name), results.get(f"{name}_ci"))
+    return Cell(estimate, Role.ESTIMATE, low=is_above_floor(results, name, MEAN) is False)
+
+
+def rank_floors(results: Mapping[str, Any], figure: RunFigure) -> Iterator[tuple[str, Cell]]:
+    """Yield the floors of a mean by name, the highest first; low: the mean is not above it."""
+    value, bounds, _ = find_mean(results, figure).value
+    low = bounds[0] if bounds else value
+    levels = {name: x.get(figure.name) for name, x in reader.list_floors(results)}
+    # last and unmarked: a test is of the difference from it
+    beyond = INDEPENDENT if figure is CENTRED else ""
+    pairs = [(name != beyond, level, name) for name, level in levels.items() if level is not None]
+    for is_floor, level, name in sorted(pairs, reverse=True):
+        yield name, Cell(level, low=is_floor and low is not None and level >= low)
 
 
 def make_errors_table(errors: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -123,18 +148,19 @@ def make_relations_table(results: Mapping[str, Any]) -> Table:
         rows.append([relation, part["n_queries"], accuracy, floor, *means])
     accuracy, *heads = [Column(figure.heading) for figure in figures]
     columns = [Column("relation", Role.LABEL), Column("facts", Role.COUNT), accuracy]
-    return Table([*columns, Column("frequent answers"), *heads], rows, ruled=True)
+    columns += [Column("frequent answers"), *heads]
+    return Table(columns, rows, ruled=True, folded="by relation")
 
 
-def make_popularity_table(results: Mapping[str, Any], repeat: bool = True) -> Table:
+def make_popularity_table(results: Mapping[str, Any]) -> Table:
     """Make the table of accuracy by popularity; no rows if it was not computed."""
     rows = []
     for language, fifths in results.get("by_popularity", {}).items():
-        for place, part in enumerate(fifths["parts"]):
-            name = language if repeat or not place else ""
+        for part in fifths["parts"]:
             ends = f"{part['from']:,.6g} to {part['to']:,.6g}"
-            rows.append([name, ends, part["n"], part["accuracy"], part["ci"]])
-    return Table(Column.read("popularity"), rows, ruled=True)
+            rows.append([language, ends, part["n"], part["accuracy"], part["ci"]])
+    folded = "accuracy by popularity of the facts"
+    return Table(Column.read("popularity"), rows, ruled=True, folded=folded)
 
 
 def make_templates_part(results: Mapping[str, Any]) -> Part:
@@ -144,8 +170,8 @@ def make_templates_part(results: Mapping[str, Any]) -> Part:
         [row["relation"], row["language"], row["text"], *map(row.get, keys)]
         for row in split.get("rows", [])
     ]
-    each = Table(Column.read("templates"), rows, ruled=True)
-    tables = [each, _make_ceiling_table(results), make_split_table(results)]
+    each = Table(Column.read("templates"), rows, ruled=True, folded="each template")
+    tables = [each, make_ceiling_table(results), make_split_table(results)]
     if "right" not in split:  # without donors
         return Part("Templates", tables)
     # for what the intervals of the split are, and which relations it is of
@@ -160,7 +186,7 @@ def make_templates_part(results: Mapping[str, Any]) -> Part:
     return Part("Templates", [*tables, line])
 
 
-def _make_ceiling_table(results: Mapping[str, Any]) -> Table:
+def make_ceiling_table(results: Mapping[str, Any]) -> Table:
     """Make the table of RankC within each language, with others, and of the ends of templates."""
     spread = results.get("templates", {}).get("by_language", {})
     means = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
@@ -206,7 +232,7 @@ def make_partners_table(results: Mapping[str, Any], names: Sequence[str]) -> Tab
             text = None if best is None else f"{best.language} {format_value(best.value)}"
             row += [text, best and best.interval]
         rows.append(row)
-    return Table(columns, rows, ruled=True)
+    return Table(columns, rows, ruled=True, folded="best partner of each language")
 
 
 def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
@@ -220,10 +246,9 @@ def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
     return Part("Pairs", [make_partners_table(results, names), *lines])
 
 
-def _list_notes(
-    results: Mapping[str, Any], columns: Sequence[RunFigure], names: Collection[str]
-) -> Iterator[str]:
-    """Yield what the figures count and mean, one line each; `names` are figures of `--figures`."""
+def list_notes_of_run(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the figures count and mean, one line each."""
+    columns, names = reader.list_columns(results), reader.list_named(results)
     pairs = [f for f in catalogue.HEADLINE_PAIRS if f.name in results and not f.short]
     measures = " and ".join(figure.title for figure in pairs)
     unit = "rows" if "paraphrase_consistency" in results else "facts"
@@ -242,16 +267,16 @@ def _list_notes(
     bounds = results["intervals"].get("mean", {}).values()
     if any(map(show.has_no_width, bounds)) or any("*" in line for line in [*means, *modules]):
         yield show.NO_WIDTH
-    yield from list_second(results)
+    yield from _list_second(results)
     yield from means
-    places = (*results["languages"], MEAN)
-    if any(is_above_floor(results, x.name, place) is False for x in columns for place in places):
-        yield f"†: {NOT_ABOVE}"
+    table = make_languages_table(results)
+    if any(isinstance(x, Cell) and x.low for row in table.rows for x in row):
+        yield LOW
     if pairs and len(results["languages"]) < 2:
         yield f"at least two languages are needed for {measures}"
     if results.get("own_candidates"):
         yield "languages have other candidates: no figure compares their rankings"
-    yield from list_conditions(results)
+    yield from _list_conditions(results)
     yield from modules
 
 
@@ -263,17 +288,13 @@ def _list_means(
     noted = {figure.name for figure in catalogue.FIGURES if figure.noted}
     noted |= {"kappa"} if "rankc" not in results else {*()}  # of choices
     names = (({*names} | noted) - elsewhere) & {*results}
-    bounds = results["intervals"].get("mean", {})
-    for figure in catalogue.FIGURES:
-        name = figure.name
-        if name in names and figure.per == catalogue.ALL:
-            yield f"{figure.title}: {with_interval(results[name], results.get(f'{name}_ci'))}"
-        elif name in names:
-            mean = results["mean"][name]
-            yield f"{figure.title}: mean {with_interval(mean, bounds.get(name))}"
+    for figure in (x for x in catalogue.FIGURES if x.name in names):
+        value, bounds, _ = find_mean(results, figure).value
+        mean = "" if figure.per == catalogue.ALL else "mean "
+        yield f"{figure.title}: {mean}{with_interval(value, bounds)}"
 
 
-def list_second(results: Mapping[str, Any]) -> Iterator[str]:
+def _list_second(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield the tests, parts, donors and undefined pairs of the figures of second questions."""
     means, bounds = results["mean"], results["intervals"].get(MEAN, {})
     for name, p_values in results.get("p_values", {}).items():
@@ -309,23 +330,19 @@ def list_second(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _list_modules(results: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
-    """Yield a line for each module and language; of named figures also intervals and the mean."""
-    for module, figures in catalogue.OF_MODULES.items():
-        languages = results.get(module, {})
-        keys = [key for key, x in figures.items() if x.noted or x.name in names]
-        keys = [key for key in keys if any(key in values for values in languages.values())]
-        named_keys = [key for key in keys if figures[key].name in names]
-        for language, values in languages.items() if keys else ():
-            bounds = {key: values.get(f"{key}_ci") for key in named_keys}
-            cells = (f"{x} {with_interval(values.get(x), bounds.get(x))}" for x in keys)
-            yield f"{module} {language}: {', '.join(cells)}"
-        if named_keys and len(languages) > 1:
-            means = {x: mean_known(of.get(x) for of in languages.values()) for x in named_keys}
-            cells = (f"{key} {format_value(mean)}" for key, mean in means.items())
-            yield f"{module} mean: {', '.join(cells)}"
+    """Yield a line for each figure of modules; of a named one also intervals and the mean."""
+    for figure in chain(*(figures.values() for figures in catalogue.OF_MODULES.values())):
+        module, _, key = figure.name.rpartition(".")
+        by_language, named = results.get(module, {}), figure.name in names
+        values = {x: of[key] for x, of in by_language.items() if key in of}
+        if values and (named or figure.noted):
+            bounds = {x: by_language[x].get(f"{key}_ci") if named else None for x in values}
+            cells = [f"{x} {with_interval(value, bounds[x])}" for x, value in values.items()]
+            mean = f"; mean {format_value(mean_known(values.values()))}"
+            yield f"{figure.title}: {', '.join(cells)}{mean if named and len(values) > 1 else ''}"
 
 
-def list_conditions(results: Mapping[str, Any]) -> list[str]:
+def _list_conditions(results: Mapping[str, Any]) -> list[str]:
     """List options that are not the default, rows left out, and counts of undefined values."""
     counts, options = results["left_out"], describe_options(results)
     lines = [f"options: {options}"] if options else []
@@ -339,6 +356,9 @@ def list_conditions(results: Mapping[str, Any]) -> list[str]:
     lines += [f"{n:,} rows left out: {name}" for name, n in counts.get("rows", {}).items()]
     if not reader.list_undefined(results):  # explained with their values
         lines += filter(None, [reader.explain_missing(results)])
+    shares = results.get("letters_read", {}).items()
+    if letters := [f"{x} {format_value(y)}" for x, y in shares if y < 1]:
+        lines.append(f"letters that the server showed: {', '.join(letters)}")
     if results["subset"]:
         part = describe_choice(make_choice(**results["subset"]))
         lines.append(f"figures of a part of the scored rows: {part}")

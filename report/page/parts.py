@@ -1,20 +1,19 @@
 """The runs of a report; its parts and tables, with a column for each run and difference."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.analysis.figures import figures as catalogue
 from polyprobe.analysis.figures.figures import HEADLINE, LANGUAGE, SEPARATE, RunFigure
 from polyprobe.analysis.figures.floors import FLOORS
-from polyprobe.analysis.figures.results import is_above_floor, list_floors
 from polyprobe.report import show
-from polyprobe.report.finding import Column, Drawing, Part, Role, Table
+from polyprobe.report.finding import Cell, Column, Drawing, Estimate, Part, Role, Table
 from polyprobe.report.findings import comparison as tests
 from polyprobe.report.findings import run
 from polyprobe.report.show import format_value, with_interval
-from polyprobe.schema.run.folder import FinishedRun
+from polyprobe.schema.run.folder import FinishedRun, describe_differing
 from polyprobe.schema.run.rows import describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.files import read_toml
@@ -37,25 +36,9 @@ class Titles:
 
 
 Drawings = Mapping[str, Sequence[Drawing]]  # by the title of their part
-TERMS = [
-    *((figure.title, figure.definition) for figure in HEADLINE),
-    *((f"floor: {floor.title}", floor.definition) for floor in FLOORS),
-    ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
-    ("interval with *", f"{show.NO_WIDTH.removeprefix('*: ').capitalize()}."),
-]
-_COLUMNS = read_toml(__package__, "texts.toml")["decodings"]["columns"]
-TERMS_OF_DECODINGS = [
-    *((x.title, x.definition) for x in catalogue.OF_MODULES["factual_accuracy"].values()),
-    *(
-        (catalogue.BY_NAME[name].title, catalogue.BY_NAME[name].definition)
-        for name in ("oracle_length.all", "single_mask.all", "calibration.ece", "coverlap")
-    ),
-    ("at least right answer", "Share of facts whose prediction is as probable as the answer."),
-]
-INDEPENDENT = next(floor.title for floor in FLOORS if floor.name == "independence")
 _CORRECTED = ("rankc_subject", "rankc_adjusted")
-_TEXTS = read_toml(__package__, "texts.toml")["scores"]
-_FLOOR = _TEXTS["floor"].format(not_above=run.NOT_ABOVE)
+_LINES = read_toml(__package__, "texts.toml")
+_TEXTS, _DECODINGS = _LINES["scores"], _LINES["decodings"]
 
 
 class RunPart(NamedTuple):
@@ -65,24 +48,6 @@ class RunPart(NamedTuple):
     settings: Settings
     results: dict[str, Any]
     rows: str = ""  # in brackets; empty if all were chosen
-
-    @property
-    def ranked_pairs(self) -> list[tuple[str, str]]:
-        """List the pairs with a value of the first measure, the highest first."""
-        values = self.results[_list_pair_figures([self])[0].name]
-        pairs = combinations(self.results["languages"], 2)
-        defined = [pair for pair in pairs if values["-".join(pair)] is not None]
-        return sorted(defined, key=lambda pair: -values["-".join(pair)])
-
-    def estimate(self, figure: RunFigure, name: str) -> tuple[float | None, list[float] | None]:
-        """Find a figure's value and interval, of a language, a pair or `mean`."""
-        bounds = self.results["intervals"]
-        if figure.per == catalogue.ALL:
-            return self.results.get(figure.name), self.results.get(f"{figure.name}_ci")
-        if name == "mean":
-            ci = bounds.get("mean", {}).get(figure.name)
-            return self.results["mean"].get(figure.name), ci
-        return self.results[figure.name].get(name), bounds.get(figure.name, {}).get(name)
 
 
 class Between(NamedTuple):
@@ -96,11 +61,9 @@ class Between(NamedTuple):
 class Report(NamedTuple):
     """The runs of a report, and their comparisons with the first one, or why there is none."""
 
-    runs: Sequence[FinishedRun]
     parts: Sequence[RunPart]
     between: Sequence[Between]
     reasons: Sequence[str]
-    languages: Sequence[str]  # of all runs, each once
     figures: Sequence[RunFigure] = ()  # of the heat maps
 
 
@@ -112,7 +75,8 @@ def make_report(
     reasons: list[str] = []
     for place, (name, comparison) in enumerate(zip(names[1:], compared, strict=False), start=1):
         if isinstance(comparison, str):
-            reasons.append(f"{names[0]} and {name}: {comparison}")
+            differing = describe_differing([runs[0].run, runs[place].run])
+            reasons.append(f"{names[0]} and {name}: {comparison}; {differing}")
         else:
             between.append(Between(place, f"{names[0]} − {name}", comparison))
     parts = []
@@ -124,7 +88,6 @@ def make_report(
         choices = (make_choice(settings.relations, settings.exclude), subset)
         rows = "; ".join(filter(None, [*sizes, *map(describe_choice, choices)]))
         parts.append(RunPart(name, settings, results, f" ({rows})" if rows else ""))
-    languages = list(dict.fromkeys(x for part in parts for x in part.results["languages"]))
     # heat maps are of pairs, of templates, and of named figures
     figures = [
         f
@@ -132,34 +95,32 @@ def make_report(
         if (f.input is catalogue.TEMPLATE_RANKINGS or f.on_request) and f.per != LANGUAGE
     ]
     extra = [f for f in figures if all(f.name in part.results for part in parts)]
-    figures = [*_list_pair_figures(parts), *extra]
-    return Report(runs, parts, between, reasons, languages, figures)
+    figures = [*_list_pair_figures([part.results for part in parts]), *extra]
+    return Report(parts, between, reasons, figures)
 
 
-def _list_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
+def _list_pair_figures(runs: Sequence[Mapping[str, Any]]) -> list[RunFigure]:
     """List the figures of pairs that all runs have: corrected ones before raw ones."""
-    figures = [f for f in catalogue.HEADLINE_PAIRS if all(f.name in part.results for part in parts)]
+    figures = [f for f in catalogue.HEADLINE_PAIRS if all(f.name in results for results in runs)]
     # undefined ones last: the first one orders the pairs
-    undefined = {x.name for x in figures if all(y.results["mean"][x.name] is None for y in parts)}
+    undefined = {x.name for x in figures if all(y["mean"][x.name] is None for y in runs)}
     return sorted(figures, key=lambda x: (x.name in undefined, x.name not in _CORRECTED))
 
 
-def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
-    """Yield the parts of a report of scored candidates."""
-    of_tests = [*report.reasons]
-    for two in report.between:
-        of_tests += [f"{two.title}: {line}" for line in tests.list_notes(two.comparison)]
-    notes = Table([Column("test", Role.LABEL)], [[line] for line in of_tests], folded="Tests")
-    lines = [_TEXTS["means"], *([_TEXTS["differences"]] if report.between else [])]
-    means, floors, every = _make_means_tables(report)
-    of_second = [
-        f"{name_part(part, report)}{x}."
-        for part in report.parts
-        for x in run.list_second(part.results)
-    ]
-    blocks: list[Table | str] = [*lines, means, _FLOOR, floors, every, notes, *of_second]
-    yield Part("Means and floors", blocks)
-    yield Part(Titles.ACCURACY, [make_accuracies_table(report), _FLOOR])
+def rank_pairs(results: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """List the pairs with a value of the first measure, the highest first."""
+    values = results[_list_pair_figures([results])[0].name]
+    pairs = combinations(results["languages"], 2)
+    defined = [pair for pair in pairs if values["-".join(pair)] is not None]
+    return sorted(defined, key=lambda pair: -values["-".join(pair)])
+
+
+def list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
+    """Yield the parts of a report, without the comparisons."""
+    rates = [_make_rates_table(x) for x in report.parts if "factual_accuracy" in x.results]
+    if not rates:
+        yield _make_means_part(report)
+    yield Part(Titles.ACCURACY, rates)
     verdicts = [
         run.make_verdicts_table(part.results, place)._replace(title=part.name)
         for place, part in enumerate(report.parts)
@@ -169,16 +130,15 @@ def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
         several = Titles.PAIRS in drawings  # examples are of pairs
         lines = [_TEXTS["verdicts"]] + [_TEXTS["verdict_links"]] * several
         yield Part(Titles.VERDICTS, [*lines, *verdicts])
-    if Titles.SHARES in drawings:
-        yield Part(Titles.SHARES, [_TEXTS["shares"]])
+    charts = [Part(x, [line]) for x, line in _TEXTS["pictures"].items() if x in drawings]
+    yield from (x for x in charts if x.title == Titles.SHARES)  # beside accuracy
     if Titles.PAIRS in drawings:
-        paired = [part for part in report.parts if part.ranked_pairs]
-        tables = [make(x) for x in paired for make in (make_pairs_table, _make_partners_table)]
-        yield Part(Titles.PAIRS, [_TEXTS["pairs"], *tables])
+        lines = [_TEXTS["pairs"]] * (not rates)  # with examples
+        yield Part(Titles.PAIRS, [*lines, *_label(report, _list_pairs)])
     if Titles.TEMPLATES in drawings:
-        yield Part(Titles.TEMPLATES, [_TEXTS["templates"], *_list_templates(report.parts)])
-    if Titles.CALIBRATION in drawings:
-        yield Part(Titles.CALIBRATION, [_TEXTS["calibration"]])
+        templates = _label(report, lambda x: run.make_templates_part(x).blocks)
+        yield Part(Titles.TEMPLATES, [_TEXTS["templates"], *templates])
+    yield from (x for x in charts if x.title != Titles.SHARES)
 
 
 def name_part(part: RunPart, report: Report) -> str:
@@ -186,150 +146,111 @@ def name_part(part: RunPart, report: Report) -> str:
     return f"{part.name}: " if len(report.parts) > 1 else ""
 
 
-def _make_means_tables(report: Report) -> tuple[Table, Table, Table]:
-    """Make the tables of the headline figures' means, of their floors, and of all means."""
-    rows, of_floors = list[list[str]](), list[list[str]]()
-    for figure in _list_defined(HEADLINE, report):
-        rows.append([figure.title, *_list_cells(report, figure, "mean")])
-        floors = [rank_floors(part, figure) for part in report.parts]
-        highest = ["\n".join([*next(iter(x.items()), ())][::-1]) for x in floors]
-        if any(highest):
-            rows.append(["—\u00a0highest\u00a0floor", *highest, *[""] * len(report.between)])
-        names = dict.fromkeys(name for levels in floors for name in levels)
-        of_floors += [[f"{figure.title}: {x}", *(y.get(x, "–") for y in floors)] for x in names]
-    columns = _list_columns(report, "floor")[: 1 + len(report.parts)]
-    first, *heads = _list_columns(report, "figure")
+def _label(
+    report: Report, list_blocks: Callable[[Mapping[str, Any]], Iterable[Table | str]]
+) -> Iterator[Table | str]:
+    """Yield the blocks of the results of each run, with its name."""
+    for part in report.parts:
+        for block in list_blocks(part.results):
+            if isinstance(block, str):
+                yield f"{name_part(part, report)}{block}."
+            else:
+                yield block._replace(folded=block.folded and f"{part.name}: {block.folded}")
+
+
+def _make_means_part(report: Report) -> Part:
+    """Make the part of the headline figures' means with floors, and of all figures."""
+    name, meaning = Column("figure", Role.LABEL), Column("definition", Role.LABEL)
+    of_runs = [Column(part.name, Role.TEXT) for part in report.parts]
+    rows = list[list[Any]]()
+    for figure in HEADLINE:
+        rows += (means := _list_means(report, figure))
+        floors = [next(run.rank_floors(x.results, figure), ("", Cell(None))) for x in report.parts]
+        if means and any(name for name, _ in floors):
+            cells = (x._replace(value=f"{format_value(x.value)}\n{name}") for name, x in floors)
+            rows.append(["—\u00a0highest\u00a0floor", *cells])
     every = [
-        [figure.title, figure.definition, *_list_cells(report, figure, "mean")]
-        for figure in _list_defined((*SEPARATE, *catalogue.JOINT), report)
+        [title, figure.definition, *cells]
+        for figure in (*SEPARATE, *catalogue.JOINT)
+        for title, *cells in _list_means(report, figure)
     ]
     folded = "All means with their intervals"
-    return (
-        Table([first, *heads], rows),
-        Table(columns, of_floors, folded="All floors"),
-        Table([first, Column("definition", Role.LABEL), *heads], every, folded=folded),
-    )
+    tables = [*_label(report, lambda x: [run.make_languages_table(x)])]
+    tables += [Table([name, meaning, *of_runs], every, folded=folded)]
+    lines = [_TEXTS["means"], *([_TEXTS["differences"]] if report.between else [])]
+    return Part("Means and floors", [*lines, Table([name, *of_runs], rows), f"{run.LOW}.", *tables])
 
 
-def rank_floors(part: RunPart, figure: RunFigure) -> dict[str, str]:
-    """Write the floors of a mean by name, the highest first; †: the mean is not above it."""
-    value, bounds = part.estimate(figure, "mean")
-    low = bounds[0] if bounds else value
-    is_low = not bounds or is_above_floor(part.results, figure.name, "mean") is False
-    levels = [(x.get(figure.name), name) for name, x in list_floors(part.results)]
-    texts = {
-        name: format_value(level) + " †" * (is_low and low is not None and level >= low)
-        for level, name in sorted(((x, name) for x, name in levels if x is not None), reverse=True)
-    }
-    if figure.name == run.CENTRED.name and INDEPENDENT in texts:  # a test is of this difference
-        texts[INDEPENDENT] = texts.pop(INDEPENDENT).removesuffix(" †")
-    return texts
+def _list_means(report: Report, figure: RunFigure) -> list[list[Any]]:
+    """List the row of a figure's mean in each run, none if no run has it."""
+    cells = [run.find_mean(part.results, figure) for part in report.parts]
+    return [[figure.title, *cells]] if any(x.value.value is not None for x in cells) else []
 
 
-def _list_defined(figures: Sequence[RunFigure], report: Report) -> list[RunFigure]:
-    runs = report.parts
-    return [f for f in figures if any(part.estimate(f, "mean")[0] is not None for part in runs)]
+def _list_pairs(results: Mapping[str, Any]) -> list[Table]:
+    """List the tables of the pairs of a run, and of the best partners, if any has a value."""
+    pairs = make_pairs_table(results)
+    names = [figure.name for figure in _list_pair_figures([results])]
+    return [pairs, run.make_partners_table(results, names)] if pairs.rows else []
 
 
-def _list_cells(report: Report, figure: RunFigure, name: str) -> list[str]:
-    """List the figure's value, interval and mark in each run, then the tested differences."""
-    cells = []
-    for part in report.parts:
-        value, bounds = part.estimate(figure, name)
-        mark = " †" if is_above_floor(part.results, figure.name, name) is False else ""
-        cells.append(_write_estimate(value, bounds, mark))
-    for two in report.between:
-        rows = {row.name: row for row in two.comparison.differences.get(figure.name, ())}
-        cells.append("–")
-        if row := rows.get(name):
-            p = show.format_p_value(row.p_adjusted)
-            cells[-1] = f"{_write_estimate(row.difference, row.ci)}\np = {p}"
-    return cells
-
-
-def _write_estimate(value: float | None, bounds: Sequence[float] | None, mark: str = "") -> str:
-    """Write a value and, in the next line, its interval, so that columns stay narrow."""
-    return format_value(value) + mark + (f"\n{show.format_interval(bounds)}" if bounds else "")
-
-
-def _list_columns(report: Report, first: str) -> list[Column]:
-    heads = (*(part.name for part in report.parts), *(two.title for two in report.between))
-    return [Column(first, Role.LABEL), *(Column(head, Role.TEXT) for head in heads)]
-
-
-def make_accuracies_table(report: Report) -> Table:
-    """Make the table of accuracies."""
-    rows = [[x, *_list_cells(report, HEADLINE[0], x)] for x in report.languages]
-    return Table(_list_columns(report, "language"), rows, folded="The same as a table")
-
-
-def make_pairs_table(part: RunPart) -> Table:
+def make_pairs_table(results: Mapping[str, Any]) -> Table:
     """Make the table of the most and the least consistent pairs of a run, no pair twice."""
-    figures, pairs = _list_pair_figures([part]), part.ranked_pairs
+    figures, pairs = _list_pair_figures([results]), rank_pairs(results)
     if len(pairs) > 2 * MOST:
         pairs = [*pairs[:MOST], *pairs[-MOST:]]
     rows = [
-        [" – ".join(pair), *(part.results[f.name]["-".join(pair)] for f in figures)]
+        [" – ".join(pair), *(results[figure.name]["-".join(pair)] for figure in figures)]
         for pair in pairs
     ]
     columns = [Column("pair", Role.LABEL), *(Column(f.heading) for f in figures)]
-    return Table(columns, rows, folded=f"{part.name}: most and least consistent pairs")
-
-
-def _make_partners_table(part: RunPart) -> Table:
-    """Make the table of each language's best partner by the figures of pairs."""
-    names = [figure.name for figure in _list_pair_figures([part])]
-    table = run.make_partners_table(part.results, names)
-    return table._replace(folded=f"{part.name}: best partner of each language")
-
-
-def _list_templates(parts: Sequence[RunPart]) -> Iterator[Table | str]:
-    """Yield the tables by template of the runs that have several."""
-    for part in parts:
-        if len(parts) > 1:
-            yield f"{part.name}:"
-        each, *blocks = run.make_templates_part(part.results).blocks
-        yield from blocks
-        assert isinstance(each, Table)
-        yield each._replace(folded=f"{part.name}: each template")
+    return Table(columns, rows, folded="most and least consistent pairs")
 
 
 def make_runs_part(report: Report) -> Part:
-    """Make the part of what was left out, and of figures by relation and popularity."""
-    blocks: list[Table | str] = []
-    for part in report.parts:
-        name = name_part(part, report)
-        blocks += [f"{name}{line}." for line in _list_notes(part.results)]
-        for title, table in (
-            ("by relation", run.make_relations_table(part.results)),
-            ("accuracy by popularity of the facts", run.make_popularity_table(part.results)),
-        ):
-            blocks.append(table._replace(folded=f"{part.name}, {title}"))
-    return Part("Runs" if len(report.parts) > 1 else "Run", blocks)
+    """Make the part of what a run's figures count, by relation and by popularity."""
+
+    def list_blocks(results: Mapping[str, Any]) -> list[Table | str]:
+        tables = run.make_relations_table(results), run.make_popularity_table(results)
+        return [*run.list_notes_of_run(results), *tables]
+
+    return Part("Runs" if len(report.parts) > 1 else "Run", [*_label(report, list_blocks)])
 
 
-def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
-    yield from run.list_conditions(results)
-    bias = [f"{x} {format_value(y['range'])}" for x, y in results.get("position_bias", {}).items()]
-    if bias:
-        yield f"position bias in nats: {', '.join(bias)}"
-    shares = results.get("letters_read", {}).items()
-    if letters := [f"{x} {format_value(y)}" for x, y in shares if y < 1]:
-        yield f"letters that the server showed: {', '.join(letters)}"
+def list_terms(names: Collection[str]) -> list[tuple[str, str]]:
+    """List the terms of the page of runs, whose results have these names, and what they mean."""
+    of_modules = (x.values() for name, x in catalogue.OF_MODULES.items() if name in names)
+    figures = [*(figure for figure in HEADLINE if figure.name in names), *chain(*of_modules)]
+    terms = [(figure.title, figure.definition) for figure in figures]
+    terms += [(f"floor: {floor.title}", floor.definition) for floor in FLOORS]
+    terms.append(("interval with *", f"{show.NO_WIDTH.removeprefix('*: ').capitalize()}."))
+    texts = _DECODINGS if "factual_accuracy" in names else _TEXTS
+    return [*terms, *texts["terms"].items()]
 
 
-def describe_scores(part: RunPart, explain: bool) -> str:
+def list_levels(results: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """List the accuracies without knowledge of a question, by name."""
+    levels = (
+        ("chance", results.get("chance")),
+        ("frequent answers", results.get("floors", {}).get("frequency")),
+    )
+    return [(name, level["accuracy"]) for name, level in levels if level]
+
+
+def describe_run(part: RunPart, explain: bool) -> str:
     """Describe accuracy, floors and consistency of a run; `explain`: also what 0 and 1 mean."""
     results, mean = part.results, part.results["mean"]
-    count, frequency = len(results["languages"]), results.get("floors", {}).get("frequency")
-    averaged = f"averaged over {count} languages" if count > 1 else "in one language"
-    floor = "" if frequency is None else format_value(frequency["accuracy"])
+    count, decoded = len(results["languages"]), "factual_accuracy" in results
+    unit = "rows" if results.get("options", {}).get("average") == "micro" else "relations"
+    averages = [unit] * decoded + [f"{count} languages"] * (count > 1)
+    averaged = f"averaged over {' and '.join(averages)}" if averages else "in one language"
+    levels = [f"{x}: {format_value(level)}" for x, level in list_levels(results)]
     text = (
-        f"{part.name} on {part.settings.data_name}{part.rows} gets "
-        f"{format_value(mean['accuracy'])} of {results['n_queries']:,} facts right, {averaged} "
-        f"(guessing: {format_value(results['chance']['accuracy'])}"
-        f"{floor and f'; the most frequent answers: {floor}'})"
+        f"{part.name} on {part.settings.data_name}{part.rows} "
+        f"{'predicts' if decoded else 'gets'} {format_value(mean['accuracy'])} of "
+        f"{results['n_queries']:,} facts right, {averaged}"
     )
+    text += f" ({'; '.join(levels)})" if levels else ""
     what = "answers" if "verdicts" in results else "rankings"
     if (gain := mean.get("accuracy_gain")) is not None:
         text += f", {format_value(gain)} more than in another subject's sentence"
@@ -347,36 +268,21 @@ def describe_scores(part: RunPart, explain: bool) -> str:
     return f"{text}."
 
 
-def list_decoding_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
-    """Yield the parts of runs of free decoding, and of their comparisons with the first one."""
-    yield Part(Titles.ACCURACY, [_make_rates_table(part) for part in report.parts])
-    for title in drawings:
-        if title not in (Titles.ACCURACY, Titles.FILES):
-            yield Part(title, [])
+def list_differences(report: Report) -> Iterator[Part]:
+    """Yield the parts of the comparisons with the first run, and why there is none."""
+    if report.reasons:
+        yield Part("Differences", report.reasons)
     for two in report.between:
         for part in tests.list_comparison_parts(two.comparison, EXAMPLES):
             yield part._replace(title=f"{two.title}: {part.title}")
 
 
-def describe_decodings(part: RunPart, explain: bool) -> str:
-    """Describe the accuracy of a run."""
-    results = part.results
-    mean = "rows" if results.get("options", {}).get("average") == "micro" else "relations"
-    n = len(results["languages"])
-    languages = f" and {n} languages" if n > 1 else ""
-    return (
-        f"{part.name} on {part.settings.data_name}{part.rows} predicts "
-        f"{show.format_percent(results['mean']['accuracy'])} of {results['n_queries']:,} facts "
-        f"right (mean over {mean}{languages})."
-    )
-
-
 def _make_rates_table(part: RunPart) -> Table:
-    columns = [column for column in _COLUMNS if column[0] in part.results]
+    columns = [column for column in _DECODINGS["columns"] if column[0] in part.results]
     rows = []
     for language in part.results["languages"]:
         values = [(part.results[module][language], key) for module, key, _ in columns]
-        cells = [with_interval(row.get(key), row.get(f"{key}_ci")) for row, key in values]
-        rows.append([language, *(cell.replace(" (", "\n(") for cell in cells)])
+        estimates = [Estimate(row.get(key), row.get(f"{key}_ci")) for row, key in values]
+        rows.append([language, *(Cell(x, Role.ESTIMATE) for x in estimates)])
     heads = [Column(head, Role.TEXT) for *_, head in columns]
     return Table([Column("language", Role.LABEL), *heads], rows, part.name)

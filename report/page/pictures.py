@@ -20,12 +20,17 @@ from polyprobe.metrics.pictures.picture import (
 )
 from polyprobe.report.finding import Drawing
 from polyprobe.report.findings.comparison import LEVEL
-from polyprobe.report.findings.run import BETWEEN, QUANTITIES, WITHIN
-from polyprobe.report.findings.run import SHARES as PARTS_OF_SPLIT
+from polyprobe.report.findings.run import (
+    QUANTITIES,
+    SHARES,
+    WITHIN,
+    make_ceiling_table,
+    make_split_table,
+)
 from polyprobe.report.show import format_interval, format_p_value, format_value
 from polyprobe.schema.languages import order_pair
 
-from .parts import Between, Report, RunPart, Titles
+from .parts import Between, Report, RunPart, Titles, list_levels
 
 _ANSWERS = {"": "all answers", "_single": "of one token", "_multi": "of several tokens"}
 
@@ -171,17 +176,14 @@ def _draw_accuracy(report: Report) -> Bars:
     """Draw the accuracies, the highest of the first run first."""
     parts, series = report.parts, []
     rates = parts[0].results["accuracy"]
-    ordered = sorted(report.languages, key=lambda language: -(rates.get(language) or -1))
+    languages = dict.fromkeys(language for part in parts for language in part.results["languages"])
+    ordered = sorted(languages, key=lambda language: -(rates.get(language) or -1))
     for part in parts:
         bounds = part.results["intervals"].get("accuracy", {})
         values = [*map(part.results["accuracy"].get, ordered)]
         series.append(Series(part.name, values, [*map(bounds.get, ordered)]))
-    levels = [("chance", part.results.get("chance", {}).get("accuracy")) for part in parts]
-    levels += [
-        ("frequent answers", part.results.get("floors", {}).get("frequency", {}).get("accuracy"))
-        for part in parts
-    ]
-    lines = [(f"{name} {format_value(x)}", x) for name, x in dict.fromkeys(levels) if x is not None]
+    levels = dict.fromkeys(level for part in parts for level in list_levels(part.results))
+    lines = [(f"{name} {format_value(x)}", x) for name, x in levels]
     return Bars(_title(parts), ordered, series, "accuracy", lines)
 
 
@@ -215,29 +217,19 @@ def _list_charts(part: RunPart) -> Iterator[tuple[str, str, Picture, dict[str, s
 
 def draw_templates(results: Mapping[str, Any]) -> dict[str, Picture]:
     """Draw `ceiling`, `split` and `templates` of a run with several templates; else nothing."""
-    languages: Sequence[str] = results["languages"]
-    pictures: dict[str, Picture] = {}
+    pictures, of_languages = dict[str, Picture](), make_ceiling_table(results)
     if WITHIN.name in results:
-        bounds = results["intervals"].get(WITHIN.name, {})
-        within = [results[WITHIN.name][x] for x in languages]
-        series = [Series("within the language", within, [bounds.get(x) for x in languages])]
-        if results.get(BETWEEN.name):
-            between = reader.list_by_language(results, BETWEEN)
-            series.append(Series("with the other languages", [between[x] for x in languages]))
         title = "Centred RankC of different templates"
-        pictures["ceiling"] = Bars(title, languages, series, "centred RankC")
+        heads = ("centred within", "with others")
+        pictures["ceiling"] = of_languages.draw(title, "centred RankC", heads)
+    split = make_split_table(results)
+    shares = [row for row in split.rows if row[0] in SHARES.values()]
+    if shares:
+        title = "Split of the inconsistency"
+        pictures["split"] = split._replace(rows=shares).draw(title, "share", QUANTITIES)
     if "templates" in results:
-        views, series = results["templates"], []
-        for name, split in ((name, views[name]) for name in QUANTITIES if name in views):
-            ends = [split[f"{share}_ci"] for share in PARTS_OF_SPLIT]
-            series.append(Series(name, [split[share] for share in PARTS_OF_SPLIT], ends))
-        if series:
-            title = "Split of the inconsistency"
-            pictures["split"] = Bars(title, [*PARTS_OF_SPLIT.values()], series, "share")
-        spread = views["by_language"].values()
-        series = [Series(f"{x} template", [y[x] for y in spread]) for x in ("worst", "best")]
         title = "Accuracy by template, mean over relations"
-        pictures["templates"] = Bars(title, [*views["by_language"]], series, "accuracy")
+        pictures["templates"] = of_languages.draw(title, "accuracy", ("worst", "best"))
     return pictures
 
 

@@ -33,14 +33,7 @@ from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.report.show import to_markdown
 from polyprobe.schema.columns import place_rows
 from polyprobe.schema.locate import read_relation_names
-from polyprobe.schema.run.folder import (
-    SEAL,
-    FinishedRun,
-    Run,
-    describe_differing,
-    load_again,
-    name_runs,
-)
+from polyprobe.schema.run.folder import SEAL, FinishedRun, Run, load_again, name_runs
 from polyprobe.schema.run.protocol import as_asked, protocol_of
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, make_choice
 from polyprobe.schema.run.settings import Settings
@@ -143,7 +136,7 @@ def write_pages(
         data: dict[str, Any] = {} if decoded else {"runs": list_examples(runs, names)}
         if not decoded and parts.Titles.PAIRS in drawings:
             # the least consistent one; if none is defined, the first
-            pairs = (part.ranked_pairs for part in report.parts)
+            pairs = (parts.rank_pairs(part.results) for part in report.parts)
             default = [report.parts[0].results["languages"][:2]]
             data["pair"] = next(filter(None, pairs), default)[-1]
         write_finding(finding, output, **data)
@@ -155,17 +148,11 @@ def _make_finding(report: parts.Report, drawings: parts.Drawings, decoded: bool)
     runs, names = report.parts, [part.name for part in report.parts]
     data = {part.settings.data_name for part in runs}
     title = f"{len(names)} runs" if len(names) > 1 else names[0]
-    describe, list_parts, terms = parts.describe_scores, parts.list_score_parts, parts.TERMS
-    if decoded:
-        describe, list_parts = parts.describe_decodings, parts.list_decoding_parts
-        terms = parts.TERMS_OF_DECODINGS
     # the first one with explanations
-    lines = [describe(part, place == 0) for place, part in enumerate(runs)]
-    if len(runs) > 1:
-        line = describe_differing([finished.run for finished in report.runs])
-        lines.append(f"{line[0].upper()}{line[1:]}.")
+    lines = [parts.describe_run(part, place == 0) for place, part in enumerate(runs)]
     files = Part(parts.Titles.FILES, [])
-    blocks = [*list_parts(report, drawings), parts.make_runs_part(report), files]
+    first, *rest = parts.list_parts(report, drawings)
+    blocks = [first, *parts.list_differences(report), *rest, parts.make_runs_part(report), files]
     differing = find_differing([part.settings for part in runs], [[part.results] for part in runs])
     if decoded:
         differing.pop("scoring", None)  # all figures are accuracies
@@ -175,9 +162,8 @@ def _make_finding(report: parts.Report, drawings: parts.Drawings, decoded: bool)
         [part._replace(pictures=drawings.get(part.title, ())) for part in blocks],
         "\n".join(lines),
         settings=[parts.name_part(part, report) + part.results["signature"] for part in runs],
-        notes=report.reasons if decoded else (),
         cautions=[caution] * bool(differing),
-        terms=terms,
+        terms=parts.list_terms({name for part in runs for name in part.results}),
     )
 
 

@@ -279,7 +279,7 @@ def test_the_command_chooses_again_and_says_so(place, tmp_path):
     after = Run(run.folder).read_results()
     assert after["options"] == {"length_norm": True, "max_masks": 2}
     assert "options: length_norm; max_masks 2" in said.output
-    assert "single_mask en: all " in said.output
+    assert "factual accuracy, one mask: en " in said.output
     export_run(run.folder, "csv", tmp_path / "run.csv")
     assert "max_masks:2" in (tmp_path / "run.csv").read_text(encoding="utf-8")
     command("metrics", run.folder)

@@ -13,16 +13,11 @@ from PIL import Image
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS, SECOND_RANKINGS
 from polyprobe.metrics.pictures.picture import Heat
-from polyprobe.report.finding import Drawing, Finding, Part
+from polyprobe.report.finding import Cell, Drawing, Finding, Part
+from polyprobe.report.findings.run import make_languages_table, rank_floors
 from polyprobe.report.page import write_report
 from polyprobe.report.page.page import write_finding
-from polyprobe.report.page.parts import (
-    Report,
-    RunPart,
-    make_accuracies_table,
-    make_pairs_table,
-    rank_floors,
-)
+from polyprobe.report.page.parts import make_pairs_table
 from polyprobe.schema.load import load_facts
 from polyprobe.system.messages import PolyprobeError
 from tests.making.browser import open_page
@@ -93,7 +88,7 @@ def test_the_answer_is_at_the_top(tmp_path, run):
     chance = (1 / 4 + 1 / 2) / 2
     answer = " ".join(reader.under("answer"))
     assert f"{accuracy:.3f} of 8 facts right, averaged over 3 languages" in answer
-    assert f"(guessing: {chance:.3f})" in answer
+    assert f"(chance: {chance:.3f})" in answer
     assert f"{mean['rankc_adjusted']:.3f}" in answer
     assert answer.startswith("synthetic on facts/default gets")
     assert reader.under("signature") == [run.settings().signature]
@@ -110,6 +105,7 @@ def made_results(languages, values):
         "chance": {"accuracy": 0.25, "rankc": 0.3},
         "mean": dict.fromkeys(("accuracy", *MEASURES), 0.5),
         "left_out": {"rankc_adjusted": 0, "coverlap": 0},
+        "intervals": {},
     }
 
 
@@ -117,10 +113,10 @@ def made_results(languages, values):
     ("languages", "most", "least"),
     [("ab", 1, 0), ("abc", 2, 1), ("abcdef", 8, 7), ("abcdefg", 10, 10)],
 )
-def test_the_ten_pairs_are_the_sorted_values(run, languages, most, least):
+def test_the_ten_pairs_are_the_sorted_values(languages, most, least):
     count = len(languages) * (len(languages) - 1) // 2
     values = [float(v) for v in np.random.default_rng(5).permutation(count) / 100]
-    table = make_pairs_table(RunPart("m", run.settings(), made_results(languages, values)))
+    table = make_pairs_table(made_results(languages, values))
     names = dict(zip(combinations(languages, 2), values, strict=True))
     ranked = sorted(values, reverse=True)
     assert [row[1] for row in table.rows] == [*ranked[:most], *(ranked[-least:] if least else [])]
@@ -128,14 +124,14 @@ def test_the_ten_pairs_are_the_sorted_values(run, languages, most, least):
     assert table.rows[-1][0] == " – ".join(min(names, key=names.get))
 
 
-def test_accuracies_that_frequent_answers_reach_are_marked(run):
+def test_accuracies_that_frequent_answers_reach_are_marked():
     results = made_results("ab", [0.5])
     results["floors_by_place"] = {"frequency": {"accuracy": {"a": 0.4, "b": 0.4}}}
     results["intervals"] = {"accuracy": {"a": [0.3, 0.6], "b": [0.5, 0.7]}}
-    part = RunPart("m", run.settings(), results)
-    rows = [["a", "0.500 †\n0.300 to 0.600"], ["b", "0.500\n0.500 to 0.700"]]
-    table = make_accuracies_table(Report([], [part], [], [], ["a", "b"]))
-    assert ([column.head for column in table.columns], table.rows) == (["language", "m"], rows)
+    table = make_languages_table(results)
+    shown = [(row[0], row[1], row[-1]) for row in table.rows[:2]]
+    assert shown == [("a", Cell(0.5, low=True), [0.3, 0.6]), ("b", Cell(0.5), [0.5, 0.7])]
+    assert (table.columns[1].head, table.columns[-1].head) == ("accuracy", "95% of accuracy")
 
 
 @pytest.mark.parametrize("how", ["gone", "changed"])
@@ -162,7 +158,7 @@ def test_two_runs_are_side_by_side(tmp_path, run, other):
     means = [r.read_results()["mean"] for r in (run, other)]
     head, rows = read_table(tmp_path / "report.html", "figure")
     names = ["synthetic (run)", "synthetic (other)"]
-    assert head == ["figure", *names, " − ".join(names)]
+    assert head == ["figure", *names]
     for figure in HEADLINE[0], *HEADLINE_PAIRS:
         if figure.input is not SECOND_RANKINGS:
             shown = [re.match(r"[\d.]+", cell)[0] for cell in rows[figure.title][:2]]
@@ -171,7 +167,7 @@ def test_two_runs_are_side_by_side(tmp_path, run, other):
     assert any("differ in languages" in note for note in reader.under("note"))
 
 
-def read_table(file, first):
+def read_table(file, first, column=""):
     """Return head and rows, by their first cell, of the table whose head begins so."""
     text = re.sub("</?small>", "", file.read_text(encoding="utf-8"))
     tables = re.findall(r"<table[^>]*>(.*?)</table>", text, re.DOTALL)
@@ -180,7 +176,7 @@ def read_table(file, first):
         [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line, re.DOTALL) for line in table]
         for table in lines
     ]
-    head, *rows = next(table for table in cells if table[0][0] == first)
+    head, *rows = next(x for x in cells if x[0][0] == first and {column} - {""} <= {*x[0]})
     return head, {row[0]: row[1:] for row in rows}
 
 
@@ -200,12 +196,13 @@ def test_a_report_has_the_ending_of_its_format(tmp_path):
 def test_two_runs_have_the_tests_of_their_differences(tmp_path, run, other):
     reader, _ = report(tmp_path, run.folder, other.folder)
     found = compare_runs(run, other, test="randomisation", n_resamples=10_000, clusters="subject")
-    _, rows = read_table(tmp_path / "report.html", "figure")
+    _, rows = read_table(tmp_path / "report.html", "figure", "Δ")
     for name, title in (("accuracy", "accuracy"), ("rankc", "RankC")):
         mean = found.differences[name][-1]
         low, high = mean.ci
-        tested = f"{mean.difference:z.3f}\n{low:z.3f} to {high:z.3f}\np = {mean.p_adjusted:.2g}"
-        assert rows[title][2] == tested
+        values = [f"{x:z.3f}" for x in (mean.first, mean.second, mean.difference)]
+        expected = [*values, f"{low:z.3f} to {high:z.3f}", f"{mean.p_adjusted:.2g}"]
+        assert rows[f"{title} mean"] == expected
     (pair,) = found.differences["rankc"][:-1]
     details = f" ({pair.ci[0]:z.3f} to {pair.ci[1]:z.3f}), p = {pair.p_adjusted:.2g}"
     value = pytest.approx(pair.difference, rel=1e-4)
@@ -276,17 +273,16 @@ def test_a_browser_finds_a_fact_by_words_and_by_its_address(tmp_path, run, brows
     assert again.locator("#examples .fact > .soft").all_inner_texts() == ["P37 · P36:C3:3"]
 
 
-def test_floors_that_reach_the_figure_are_marked(run):
+def test_floors_that_reach_the_figure_are_marked():
     results = made_results("ab", [0.5])
     floors = {"frequency": 0.45, "majority": 0.3, "length": 0.6}
     results["floors"] = {name: {"accuracy": level} for name, level in floors.items()}
     results["intervals"] = {"mean": {"accuracy": [0.4, 0.6]}}
-    part = RunPart("m", run.settings(), results)
-    (found,) = [rank_floors(part, figure) for figure in HEADLINE if figure.name == "accuracy"]
-    expected = {"length": "0.600 †", "frequency": "0.450 †", "majority": "0.300", "chance": "0.250"}
-    assert [*found.items()] == [*expected.items()]
+    found = {name: (cell.value, cell.low) for name, cell in rank_floors(results, HEADLINE[0])}
+    expected = {"length": 0.6, "frequency": 0.45, "majority": 0.3, "chance": 0.25}
+    assert [*found.items()] == [(x, (y, y >= 0.4)) for x, y in expected.items()]
     results["intervals"]["mean"]["accuracy"] = [0.61, 0.7]
-    assert "†" not in "".join(rank_floors(part, HEADLINE[0]).values())
+    assert not any(cell.low for _, cell in rank_floors(results, HEADLINE[0]))
 
 
 def read_tip(page, selector):
