@@ -68,7 +68,7 @@ def compare(
     options.write(finding, lambda: outcomes_json(outcomes), lambda _, page: write(page))
     if verdicts := outcomes[0].verdicts:
         raise typer.Exit(find_status(verdicts))
-    if (options.gender or options.comet_python) and any(x.failures for x in outcomes):
+    if (options.gender or options.comet) and any(x.failures for x in outcomes):
         raise typer.Exit(1)
 
 

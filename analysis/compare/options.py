@@ -67,11 +67,11 @@ class WordingOptions(Options):
         "the slot).",
         choices=CHRF_UNITS,
     )
-    comet_python: str | None = _wording(None, "A Python with unbabel-comet: estimates quality.")
+    comet: str | None = _wording(None, "Path of comet-score, which estimates quality.")
     comet_model: str | None = _wording(
         None,
         "Reference-free model on the Hub, or a checkpoint (default: wmt22-cometkiwi-da).",
-        needs="--comet-python PATH",
+        needs="--comet COMMAND",
     )
 
     @property
@@ -79,7 +79,7 @@ class WordingOptions(Options):
         """List the measures that were asked for, which are of two wordings only."""
         values = {
             "--gender": self.gender,
-            "--comet-python": self.comet_python,
+            "--comet": self.comet,
             "--chrf-on": self.chrf_on != CHRF_UNITS[0],
         }
         return [flag for flag, value in values.items() if value]

@@ -12,7 +12,7 @@ answers. For each language and wording it writes a run, `runs/logs/ru`, `runs/lo
 
 gives the paper's tables 1, 3 and 7 and its figures 3 and 4, with `--by-relation` the changes of
 table 5, and with `--gender` table 6 (from logs with `--keep-short`). The dataset also has LAMA's
-English sentences, for `--comet-python`.
+English sentences, for `--comet`.
 
 The score of a correct form is minus its logged rank. The logs do not name the distractors: other
 ranks up to the largest have the candidates `#1`, `#2`, …. A fact has as many candidates in all

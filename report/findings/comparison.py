@@ -313,7 +313,7 @@ def _list_counts(comparison: VersionComparison) -> Iterator[str]:
                 yield f"{group}: facts " + ", ".join(f"{x} {n:,}" for x, n in counts.items() if n)
         elif name == QE and figures:
             source = f"source {fields['source']}/en, {fields['n_queries']:,} rows"
-            yield f"{name}: {fields['model']} (comet {fields['version']}), {source}"
+            yield f"{name}: {fields['model']}, {source}"
         elif name == CHRF:
             for language, chrf in fields["by_language"].items():
                 ci = chrf["sentences_ci"]

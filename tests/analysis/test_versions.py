@@ -272,7 +272,7 @@ def test_clusters_are_drawn_in_every_figure(tmp_path, cluster):
     ("arguments", "message"),
     [
         (["--gender", "g.tsv"], "--gender: only for two wordings of a conf"),
-        (["--comet-model", "m"], "--comet-model is for --comet-python PATH"),
+        (["--comet-model", "m"], "--comet-model is for --comet COMMAND"),
     ],
 )
 def test_options_of_sentence_versions_are_refused_of_others(runs, arguments, message):

@@ -2,11 +2,11 @@
 
 import json
 import math
-import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,17 +34,12 @@ from .deltas import (
 )
 
 # torchmetrics 0.10, which comet 2.2.7 needs, imports pkg_resources
-INSTALL = "unbabel-comet 'setuptools<81'"
-_FREE = f"give a reference-free model such as {REFERENCE_FREE}"
-# Errors of the worker by stage.
-REMEDIES = {
-    "import": f"{{python}} cannot import comet ({{detail}}); {{python}} -m pip install {INSTALL}",
-    "model": f"COMET cannot load --comet-model {{model!r}} ({{detail}}); {_FREE} (its licence is "
-    "to be accepted on the Hub, with a login there) or the path of a checkpoint (.ckpt)",
-    "references": "--comet-model {model!r} needs references, which are not available; " + _FREE,
-    "predict": "COMET ({python}, {model}) failed ({detail}); try another --comet-model",
-}
-WORKER = Path(__file__).with_name("comet_worker.py")
+REMEDY = (
+    "install it with `python3 -m venv DIR && DIR/bin/pip install unbabel-comet 'setuptools<81'`, "
+    "give `--comet DIR/bin/comet-score` and as --comet-model a reference-free model such as "
+    f"{REFERENCE_FREE} (its licence is to be accepted on the Hub, with a login there) or the path "
+    "of a checkpoint (.ckpt); if memory ran out, a smaller one"
+)
 Translation = tuple[str, str]  # source and translation
 Measure = Callable[[WordingTexts], Measured]
 CHRF, QE = "chrF", "QE"
@@ -89,12 +84,12 @@ def measure_overlap(texts: WordingTexts, test: WordingTest, unit: str = "sentenc
     return Measured({}, fields, [], np.array(columns).T)
 
 
-def measure_quality(texts: WordingTexts, python: str, model: str, test: WordingTest) -> Measured:
+def measure_quality(texts: WordingTexts, command: str, model: str, test: WordingTest) -> Measured:
     """Compare the quality of both wordings as translations of the English sentence, by language."""
     change = np.full((len(texts.english), len(texts.variant)), np.nan)
     rows = [row for row, text in enumerate(texts.english) if text is not None]
     languages = [language for language in texts.variant if language != ENGLISH]
-    fields = {"n_queries": len(rows), "source": texts.english_from, "model": "", "version": ""}
+    fields = {"n_queries": len(rows), "source": texts.english_from, "model": ""}
     if not rows or not languages:
         note = (
             f"QE: {len(rows):,} rows with a sentence in a split '{ENGLISH}' of either "
@@ -108,7 +103,7 @@ def measure_quality(texts: WordingTexts, python: str, model: str, test: WordingT
     # an equal text is scored once
     pairs = list(dict.fromkeys(pair for side in sides for column in side for pair in column))
     with Console(stderr=True).status(f"COMET scores {len(pairs):,} texts"):
-        scores, version = score_translations(pairs, python, model)
+        scores = score_translations(pairs, command, model)
     by_pair = dict(zip(pairs, scores, strict=True))
     variant, reference = (
         np.array([[by_pair[pair] for pair in column] for column in side]).T for side in sides
@@ -117,60 +112,39 @@ def measure_quality(texts: WordingTexts, python: str, model: str, test: WordingT
     change[np.ix_(rows, places)] = variant - reference
     ones = np.ones((len(rows), 1))
     figures = test.compare(languages, {QE: (Ratio(variant, ones), Ratio(reference, ones))}, rows)
-    fields |= {"model": model, "version": version}
-    return Measured(figures, {**figures[QE], **fields}, [], change)
+    return Measured(figures, {**figures[QE], **fields, "model": model}, [], change)
 
 
 def score_translations(
-    pairs: Sequence[Translation], python: str, model: str = REFERENCE_FREE
-) -> tuple[list[float], str]:
-    """Score (source, translation) pairs with COMET; return scores and COMET's version."""
-    lines = "".join(json.dumps({"src": src, "mt": mt}) + "\n" for src, mt in pairs)
-    try:
-        process = subprocess.run(
-            [python, str(WORKER), model],
-            input=lines.encode(),
-            capture_output=True,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-            check=False,
-        )
-    except OSError as error:
-        raise PolyprobeError(
-            f"--comet-python {python}: {error.strerror}; make a Python for it with `python3 "
-            f"-m venv DIR && DIR/bin/pip install {INSTALL}` and give DIR/bin/python"
-        ) from error
-    answer = _read_answer(process, python)
-    if "error" in answer:
-        detail, message = one_line(answer["detail"]), REMEDIES[answer["error"]]
-        raise PolyprobeError(message.format(detail=detail, python=python, model=model))
-    scores = answer["scores"]
+    pairs: Sequence[Translation], command: str, model: str = REFERENCE_FREE
+) -> list[float]:
+    """Score (source, translation) pairs with the command `comet-score`, in half precision.
+
+    The command reads a text from each line: line breaks become blanks.
+    """
+    with TemporaryDirectory() as folder:
+        sources, texts, output = (Path(folder, name) for name in ("sources", "texts", "json"))
+        for file, column in zip((sources, texts), zip(*pairs, strict=True), strict=True):
+            content = "".join(f"{' '.join(text.splitlines())}\n" for text in column)
+            file.write_text(content, encoding="utf-8")
+        arguments = [command, "-s", str(sources), "-t", str(texts), "--model", model]
+        arguments += ["--quiet", "--to_json", str(output)]
+        scores: list[float] = []
+        try:
+            process = subprocess.run(
+                arguments, stdin=subprocess.DEVNULL, capture_output=True, check=False
+            )
+            lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
+            problem = f"status {process.returncode}, {one_line((lines or ['no message'])[-1])}"
+            if not process.returncode and output.exists():
+                (rows,) = json.loads(output.read_bytes()).values()  # of one file of translations
+                scores = [row["COMET"] for row in rows]
+                problem = f"{len(scores)} scores for {len(pairs)} texts, or not all are numbers"
+        except OSError as error:
+            problem = str(error.strerror)
     if len(scores) != len(pairs) or not all(map(math.isfinite, scores)):
-        raise PolyprobeError(
-            f"COMET ({python}, {model}) gave {len(scores)} scores for {len(pairs)} "
-            "texts, or some that are not numbers; try another --comet-model"
-        )
-    return scores, answer["comet"]
-
-
-def _read_answer(process: subprocess.CompletedProcess[bytes], python: str) -> dict[str, Any]:
-    """Read the worker's output; refuse that of a program without the worker."""
-    if process.returncode < 0:
-        raise PolyprobeError(
-            f"COMET ({python}) was killed by signal {-process.returncode}; if memory ran "
-            "out, give a smaller --comet-model, or compare runs of fewer languages"
-        )
-    try:
-        answer = json.loads(process.stdout.decode("utf-8"))
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
-        lines = (process.stdout or process.stderr).decode("utf-8", "replace").strip().splitlines()
-        last = f": {one_line(lines[-1])}" if lines else ""
-        raise PolyprobeError(
-            f"--comet-python {python} ended with status {process.returncode} and no scores"
-            f"{last}; expected a Python with unbabel-comet"
-        )
-    return answer
+        raise PolyprobeError(f"COMET ({command}, {model}): {problem}; {REMEDY}")
+    return scores
 
 
 class VersionComparison(NamedTuple):
@@ -293,8 +267,8 @@ def _list_measures(
         inputs = (gender.read_verb_forms(options.verb_forms or gender.VERB_FORMS), ranks, test)
         measures[gender.WORDS] = lambda texts: gender.measure_words(texts, genders, *inputs)
     measures[INFLECTION] = lambda texts: deltas.measure_inflection(tables, texts, test)
-    if python := options.comet_python:
-        of_comet = (python, options.comet_model or REFERENCE_FREE, test)
+    if command := options.comet:
+        of_comet = (command, options.comet_model or REFERENCE_FREE, test)
         measures[QE] = lambda texts: measure_quality(texts, *of_comet)
     measures[CHRF] = lambda texts: measure_overlap(texts, test, options.chrf_on)
     return measures
