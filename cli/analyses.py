@@ -152,9 +152,6 @@ class BoardOptions(PictureOptions, Outputs):
     figures: str | None = option(
         None, "Figures to show, such as accuracy,recall_at_k.recall@5 (default: the headline ones)."
     )
-    parameters: Path | None = option(
-        None, "TSV file of models and parameter counts; overrides run.json.", metavar="FILE"
-    )
     despite_differences: bool = option(False, "Accept runs that differ; show the differences.")
     table: Path | None = option(
         None,
@@ -184,7 +181,7 @@ def board(
 
     figures = split_list(options.figures)
     differences = options.despite_differences
-    result = make_board(runs, options.sort, figures, options.parameters, differences)
+    result = make_board(runs, options.sort, figures, differences)
     options.write(make_board_finding(result), result.as_json)
     if options.table:
         text = write_models(result, options.table.suffix.lower())

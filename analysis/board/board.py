@@ -2,25 +2,22 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import linregress, pearsonr, t
+from scipy.stats import linregress, t
 
 from polyprobe.analysis import comparable
 from polyprobe.analysis.figures import figures as catalogue
 from polyprobe.analysis.figures import results as reader
 from polyprobe.analysis.figures.figures import HEADLINE, RunFigure, find_figure
 from polyprobe.analysis.figures.results import CENTRED, MEAN, mean_known
-from polyprobe.metrics.joint.significance import correct_values
 from polyprobe.schema.run.folder import Run, name_runs, split_signature
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.devices import without_collector
-from polyprobe.system.files import read_tsv
-from polyprobe.system.messages import PolyprobeError, check_option, unknown
+from polyprobe.system.messages import PolyprobeError, check_option
 
 # Shown beside the headline figures if all runs have them.
 OF_PROTOCOLS = ("contrastive_knowledge.accuracy", "paraphrase_consistency.consistency")
@@ -43,17 +40,6 @@ class Slope(NamedTuple):
     intercept: float  # value of the line at one parameter
     r: float | None  # Pearson's correlation; None if all values are equal
     p: float | None  # two-sided p-value of the slope
-
-
-class FigureCorrelation(NamedTuple):
-    """Pearson's r over n models, its 95% interval (Fisher's z) and two-sided p-value."""
-
-    n: int
-    r: float
-    low: float
-    high: float
-    p: float  # uncorrected
-    p_adjusted: float | None = None  # by Holm, over the columns
 
 
 class Value(NamedTuple):
@@ -146,18 +132,6 @@ class Board(NamedTuple):
         """Fit the slope of a figure over the size of the model, see `fit_doublings`."""
         return fit_doublings(self.list_values(PARAMETERS), self.list_values(name))
 
-    @property
-    def correlations(self) -> dict[str, FigureCorrelation]:
-        """Correlate each column with accuracy."""
-        if "accuracy" not in self.figures:
-            return {}
-        accuracies = self.list_values("accuracy")
-        names = [name for name in self.columns if name != "accuracy"]
-        rows = {x: correlate_figures(self.list_values(x), accuracies) for x in names}
-        adjusted = correct_values([row and row.p for row in rows.values()], "holm")
-        pairs = zip(rows.items(), adjusted, strict=True)
-        return {name: row._replace(p_adjusted=p) for (name, row), p in pairs if row}
-
     def find_floor(self, name: str) -> float | None:
         """Find the highest floor of a figure in any entry."""
         floors = (entry.values[name].floor for entry in self.entries)
@@ -174,7 +148,6 @@ class Board(NamedTuple):
             "differing": {name: [*values] for name, values in self.differing.items()},
             "models": [self._describe(entry) for entry in self.entries],
             "slopes": {name: slope._asdict() for name, slope in slopes.items() if slope},
-            "correlations_with_accuracy": {x: y._asdict() for x, y in self.correlations.items()},
         }
 
     def _describe(self, entry: ModelEntry) -> dict[str, Any]:
@@ -196,7 +169,6 @@ def make_board(
     folders: Sequence[Path],
     sort: str | None = None,
     figures: Sequence[str] = (),
-    parameters: Path | None = None,
     despite: bool = False,
 ) -> Board:
     """Make the board of run folders, from run.json and results.json.
@@ -218,7 +190,7 @@ def make_board(
     sort = sort or (figures or headline or [*common])[0]
     check_option("--sort", sort, [*common, NAME, PARAMETERS])
     columns = [*dict.fromkeys([*(figures or default), *([sort] if sort in common else [])])]
-    entries = _sort(_add_parameters(entries, parameters), sort, common)
+    entries = _sort(entries, sort, common)
     loading = comparable.list_loading([entry.settings for entry in entries])
     differing = comparable.find_differing(*_read(entries))
     return Board(entries, common, columns, sort, differing, loading)
@@ -263,48 +235,13 @@ def _sort(
     return sorted(entries, key=place)
 
 
-def _add_parameters(entries: Sequence[ModelEntry], file: Path | None) -> list[ModelEntry]:
-    """Add the parameter counts of a file, which override run.json."""
-    counts = read_parameters(file) if file else {}
-    names = [(x.name, x.settings.model_name, x.settings.model) for x in entries]
-    for name in counts:
-        if not any(name in of_entry for of_entry in names):
-            raise unknown("model", name, str(file), [entry.name for entry in entries])
-    overrides = (next((counts[x] for x in of_entry if x in counts), None) for of_entry in names)
-    return [
-        entry if count is None else entry._replace(parameters=count)
-        for entry, count in zip(entries, overrides, strict=True)
-    ]
-
-
-def read_parameters(file: Path) -> dict[str, float]:
-    """Read the parameter counts by model, from lines of a name, a tab and a number."""
-    counts: dict[str, float] = {}
-    for number, cells in read_tsv(file, "--parameters"):
-        if number == 1 and cells[1:] == [PARAMETERS]:
-            continue  # a heading
-        name, value = cells if len(cells) == 2 else ("", "")
-        try:
-            count = float(value)
-        except ValueError:
-            count = 0.0
-        if not name or not isfinite(count) or count <= 0:
-            raise PolyprobeError(
-                f"{file}, line {number}: expected a model, a tab and its number of parameters, "
-                "such as bloom-560m and 559214592"
-            )
-        if name in counts:
-            raise PolyprobeError(f"{file}, line {number}: {name} occurs twice")
-        counts[name] = count
-    return counts
-
-
 def fit_doublings(parameters: Numbers, values: Numbers) -> Slope | None:
     """Fit the least-squares line of values on log2 of the parameters (Qi et al. 2023, figure 4).
 
     None for fewer than three models with both, or if all have the same size.
     """
-    sizes, figures = _pair(parameters, values)
+    pairs = [x for x in zip(parameters, values, strict=True) if None not in x]
+    sizes, figures = np.array(pairs, dtype=float).reshape(-1, 2).T
     if len(sizes) < LEAST or np.ptp(sizes) == 0:
         return None
     line, constant = linregress(np.log2(sizes), figures), bool(np.ptp(figures) == 0)
@@ -313,25 +250,6 @@ def fit_doublings(parameters: Numbers, values: Numbers) -> Slope | None:
     slope, intercept = float(line.slope), float(line.intercept)
     r, p = (None, None) if constant else (float(line.rvalue), float(line.pvalue))
     return Slope(len(sizes), slope, slope - half, slope + half, intercept, r, p)
-
-
-def correlate_figures(xs: Numbers, ys: Numbers) -> FigureCorrelation | None:
-    """Compute Pearson's r of two figures over the models that have both.
-
-    None for fewer than three models, or if all values of a figure are equal.
-    """
-    first, second = _pair(xs, ys)
-    if len(first) < LEAST or np.ptp(first) == 0 or np.ptp(second) == 0:
-        return None
-    result = pearsonr(first, second)
-    low, high = result.confidence_interval(0.95)
-    return FigureCorrelation(len(first), *map(float, (result.statistic, low, high, result.pvalue)))
-
-
-def _pair(xs: Numbers, ys: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    pairs = [(x, y) for x, y in zip(xs, ys, strict=True) if x is not None and y is not None]
-    first, second = np.array(pairs, dtype=float).reshape(-1, 2).T
-    return first, second
 
 
 def read_models(folders: Sequence[Path]) -> list[ModelEntry]:

@@ -23,14 +23,13 @@ import polars as pl
 from polyprobe.builder.facts import FACTS, TEMPLATES, Facts, count_changed
 from polyprobe.builder.facts.labels import choose_labels, normalise, tidy
 from polyprobe.system.download import read_archive
-from polyprobe.system.messages import PolyprobeError, track
+from polyprobe.system.messages import track
 
 from . import SOURCES, bmlama
 from .mpararel import ENDS, TUPLES
 
 ABOUT = SOURCES["mlama"]
 LICENCE, REASONS, URL, SHA256 = (ABOUT[x] for x in ("licence", "repairs", "url", "sha256"))
-LISTS = "norakassner__mlama@*.zip"  # the repository: lists of labels, neither pairs nor ids
 ROOT = "mlama1.1"
 LANGUAGES = bmlama.LANGUAGES  # BMLAMA-53 derives from mLAMA
 GOOGLE_RE = ("place_of_birth", "place_of_death")
@@ -47,12 +46,6 @@ FULL_STOP = re.compile(r"\s+([.。।።։۔])$")
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return all facts of English, and labels and templates in some languages (default: all)."""
-    if mirror is not None and not (mirror / URL.rpartition("/")[2]).is_file():
-        lists = sorted(path.name for path in mirror.glob(LISTS))
-        instead = f" ({lists[0]} holds lists of mLAMA's labels, not its facts)" if lists else ""
-        raise PolyprobeError(
-            f"no archive mlama1.1.zip in the mirror folder {mirror}{instead}; fetch {URL} into it"
-        )
     selection = LANGUAGES if languages is None else languages
     rows, templates = read_zip(read_archive(URL, SHA256, mirror), sorted({"en", *selection}))
     return collect_triples(rows, templates, selection)

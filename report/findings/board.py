@@ -88,20 +88,9 @@ def list_models(board: Board, figures: Sequence[str], with_titles: bool = False)
 
 def list_trends(board: Board) -> Table:
     """List the trends of the columns' figures."""
-    columns = Column.read("trends")
-    rows, correlations = [], board.correlations
-    for name in board.columns:
-        figure, slope = board.figures[name], board.fit_slope(name)
-        correlation = correlations.get(name)
-        row: list[object] = [figure.title, *[None] * (len(columns) - 1)]
-        if slope:
-            row[1:5] = [slope.slope, [slope.low, slope.high], slope.r, slope.n]
-        if correlation:
-            n, r, low, high, _, p = correlation
-            row[5:] = [r, [low, high], p, n]
-        if slope or correlation:
-            rows.append(row)
-    return Table(columns, rows)
+    slopes = ((board.figures[name].title, board.fit_slope(name)) for name in board.columns)
+    rows = [[title, x.slope, [x.low, x.high], x.r, x.n] for title, x in slopes if x]
+    return Table(Column.read("trends"), rows)
 
 
 def _list_languages(board: Board, name: str, languages: Sequence[str] = ()) -> Table | None:
@@ -181,11 +170,8 @@ def _draw(board: Board) -> list[Part]:
         )
         if has_accuracy and name != "accuracy":
             accuracy = board.figures["accuracy"].title
-            heading = f"{title} and {accuracy}"
-            if correlation := board.correlations.get(name):
-                n, r, low, high, *_ = correlation
-                heading += f": r = {r:z.3f} ({low:z.3f} to {high:z.3f}), {n} models"
-            points = Points(heading, _list_points(board, "accuracy", name), accuracy, title)
+            of_models = _list_points(board, "accuracy", name)
+            points = Points(f"{title} and {accuracy}", of_models, accuracy, title)
             by_accuracy.append(Drawing(f"{name}-accuracy", points, choice))
     return [
         Part("Figure by size", [], by_size),

@@ -41,10 +41,8 @@ def download(name: str) -> Path:
     try:
         return Path(snapshot_download(name, repo_type="dataset", allow_patterns=patterns))
     except Exception as error:  # huggingface_hub's, httpx's or the disk's
-        raise PolyprobeError(
-            f"cannot download {name} from the Hub ({type(error).__name__}: {one_line(error)}); "
-            "try again"
-        ) from error
+        text = f"cannot download {name} from the Hub ({one_line(error)}); try again"
+        raise PolyprobeError(text) from error
 
 
 def find_files(source: str, languages: Sequence[str]) -> dict[str, dict[str, Path]]:

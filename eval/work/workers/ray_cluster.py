@@ -6,7 +6,6 @@ import socket
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from platform import node
 from tempfile import TemporaryDirectory
@@ -118,8 +117,12 @@ class Crew:
         # one without tasks ends when it is popped.
         pool = self._ray.util.ActorPool([*self._workers, *self._workers])
         self._workers.clear()
+
+        def submit(worker: Any, task: Task) -> Any:
+            return worker.score.remote(source, task)
+
         with _explaining(self._ray):
-            for task, scored in pool.map_unordered(partial(_submit, source), tasks):
+            for task, scored in pool.map_unordered(submit, tasks):
                 # The room of a worker without tasks is for one whose node has died.
                 while pool.pop_idle():
                     pass
@@ -163,10 +166,6 @@ def _explaining(ray: Any) -> Iterator[None]:
             "kept: run the same command again, with a smaller --batch-tokens or fewer workers if "
             "memory was short"
         ) from error
-
-
-def _submit(source: ModelSource, worker: Any, task: Task) -> Any:
-    return worker.score.remote(source, task)
 
 
 def _share_machine(device: str, n_devices: int) -> Share:
