@@ -238,7 +238,10 @@ def compare(folder, names, *options):
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     values = json.loads(out.read_text(encoding="utf-8"))
-    return values.get("wordings") or {"sentence": values["versions"]}
+    outcomes = [x["versions"] for x in (values if isinstance(values, list) else [values])]
+    # the direction of a pair is `sentence - template` or `template - sentence`
+    names = [({*x["difference"].split(" - ")} - {"template"}).pop() for x in outcomes]
+    return dict(zip(names, outcomes, strict=True))
 
 
 def read_cells(compared, figure, digits, average="macro", language="mean"):
