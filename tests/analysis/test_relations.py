@@ -137,7 +137,7 @@ def test_the_report_has_the_table_and_takes_a_choice(run, tmp_path):
     before = (run.folder / "results.json").read_bytes()
     run_command("report", run.folder, "--output", page)
     text = page.read_text(encoding="utf-8")
-    assert ", by relation</summary>" in text
+    assert "by relation</summary>" in text
     assert '<td>P530</td><td class="figure-cell">8</td>' in text
     run_command("report", run.folder, "--output", part, "--exclude", "second_answers")
     text = part.read_text(encoding="utf-8")

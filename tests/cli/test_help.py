@@ -104,6 +104,10 @@ PLACES = {
 }
 
 
+# Options of other programs that a place runs: of comet-score.
+FOREIGN = {"analysis/compare": {"--model", "--quiet", "--to"}}
+
+
 def list_advice(path):
     """Yield the texts of a file that name options, without the values that are filled in."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -128,4 +132,5 @@ def test_no_message_names_an_option_that_its_command_lacks(place):
         for line, text in list_advice(path):
             named = [name for name in options if f"polyprobe {name} " in f"{text} "]
             known = set().union(*(options[name] for name in (*PLACES[place], *named)))
+            known |= FOREIGN.get(place, set())
             assert {*re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)} <= known, f"{path}:{line}"

@@ -9,7 +9,7 @@ from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.cli import main
 from polyprobe.eval import evaluate_model
 from polyprobe.metrics.factual_accuracy.formulas import match
-from polyprobe.report.findings.run import list_conditions
+from polyprobe.report.findings.run import list_notes_of_run
 from polyprobe.schema.columns import to_table
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
@@ -137,14 +137,14 @@ def test_a_language_keeps_its_own_forms(model, tmp_path, monkeypatch, capsys):
     assert settings.further["also_accept"].startswith("en@")  # however it is spelled
     results = json.loads((tmp_path / "double" / "results.json").read_text())
     line = "names in en are accepted too (double evaluation)"
-    assert line in list_conditions(results)
+    assert line in [*list_notes_of_run(results)]
     monkeypatch.setattr("sys.argv", ["polyprobe", "metrics", str(tmp_path / "double")])
     with pytest.raises(SystemExit):
         main()
     assert line in capsys.readouterr().out
     assert line in (tmp_path / "double" / "report.html").read_text(encoding="utf-8")
     results = json.loads((tmp_path / "single" / "results.json").read_text())
-    assert line not in list_conditions(results)
+    assert line not in [*list_notes_of_run(results)]
 
 
 def _unlabel(row):
