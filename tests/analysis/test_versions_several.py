@@ -28,6 +28,7 @@ from polyprobe.report.findings.comparison import (
 from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.messages import PolyprobeError
+from tests.making.predictions import FIRST, write_predictions
 from tests.making.versions import best_ranks, rename, write_versions, write_wordings
 
 FEW = {"n_resamples": 99}
@@ -134,6 +135,21 @@ def test_other_runs_are_refused(runs, tmp_path):
     folders = [str(run.folder) for run in runs]
     result = CliRunner().invoke(app, ["compare", *folders, "--output", "page.html"])
     assert "--output is for two runs" in str(result.exception)
+
+
+def test_free_predictions_of_three_wordings_are_compared_by_fact(tmp_path):
+    template = write_predictions(tmp_path / "template", FIRST)
+    sentence = rename(template, tmp_path / "sentence", "default-sentence")
+    chatgpt = rename(template, tmp_path / "chatgpt", "default-chatgpt")
+    outcomes = compare_folders([chatgpt, template, sentence], OPTIONS)
+    assert [x.comparison.names for x in outcomes] == [
+        ["synthetic (sentence)", "synthetic (template)"],
+        ["synthetic (chatgpt)", "synthetic (template)"],
+    ]
+    for outcome in outcomes:
+        assert outcome.wording is None  # it has no ranks
+        counts = {(x.language, x.part): x[2:6] for x in outcome.comparison.decodings.counts}
+        assert counts["en", "all"] == (4, 0, 0, 2)  # the runs are copies
 
 
 @pytest.mark.parametrize(
